@@ -19,10 +19,15 @@ MAX_ANSWER_CHARACTERS = 420
 """Longest answer without a label, apart from the mention."""
 MIN_SENTENCE_WORDS = 4
 """A sentence with fewer words that does not hold the answer is an answer itself."""
-_JOINT = re.compile(r"(?:[\s,;&*•]|\b(?:and|und|et|y|e|as well as|both)\b)*", re.IGNORECASE)
+_RENAMED = re.compile(
+    r"(?<=\x01) \((?:formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally) [^()]{1,60}\)", re.IGNORECASE
+)
+"""Other name of the same thing, in brackets behind the answer."""
+_JOINT = re.compile(r"(?:[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both)\b)*", re.IGNORECASE)
 _TAKEN_BY = re.compile(
     r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*|renamed|preced\w+"
-    r"|overt\w+|outsold|compet\w+|rival\w*|also|both)\b", re.IGNORECASE,
+    r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
+    r"|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
 _SPOKEN = re.compile(r"said|says|claim", re.IGNORECASE)
 _COMPARATIVE = re.compile(
@@ -35,7 +40,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if not reading.hits or len(text) - sum(hit.end - hit.start for hit in reading.hits) > MAX_ANSWER_CHARACTERS:
         return False
     masked = _mask(text, reading.hits)
-    if not has_plain_words(masked, expected.question):
+    if not has_plain_words(_RENAMED.sub("", masked), expected.question):
         return False
     groups = _group(masked, reading.hits)
     if any(not _is_complete(group, expected.parts) for group in groups):

@@ -33,6 +33,9 @@ _FOOTNOTE = re.compile(r"(?<=[^\W\d_]{4})[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?!\w)")
 _PERIODS = re.compile(r"\b([ap])\. ?m\.?(?=\W|$)", re.IGNORECASE)
 
 
+_FEET = re.compile(r"(\d{1,3})\s?(?:ft|feet|foot|['′’])\s?(\d{1,2}(?:\.\d+)?)\s?(?:in\b\.?|inch(?:es)?\b|[\"″”]|'')")
+
+
 def clean(answer: str) -> str:
     """Return the answer as plain text; its lines stay lines.
 
@@ -46,6 +49,7 @@ def clean(answer: str) -> str:
     # One line that begins with a number is no list.
     text = _COUNTED.sub("", text) if len(_COUNTED.findall(text)) > 1 else text
     text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text))
+    text = _FEET.sub(r"\1 ft \2 inches", text)
     text = _PERIODS.sub(r"\1m", text.translate(_QUOTES))
     return "\n".join(line for line in (" ".join(one.split()) for one in text.splitlines()) if line)
 

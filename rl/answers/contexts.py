@@ -13,7 +13,7 @@ from webemu.rl.answers import wording
 from webemu.rl.answers.folding import Word, fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.names import is_acronym
-from webemu.rl.answers.regions import contains, contradicts
+from webemu.rl.answers.regions import contains, contradicts, level_of
 
 MASK = "\x01"
 """Sign that stands in place of a mention of the accepted answer."""
@@ -67,7 +67,8 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         clause = split_words(plain)
         return bool(clause) and (clause[0].plain in wording.INTRODUCTIONS or MASK in plain)
     if last == "(":
-        return MASK in plain[-4:] or _brackets_acronym(plain, expected)
+        # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
+        return (MASK in plain[-4:] and expected.flavour != "name") or _brackets_acronym(plain, expected)
     if last == ")" or last == MASK:
         return is_apart
     if not last.isalnum() and last != ".":
@@ -89,7 +90,11 @@ def right_holds(behind: str, expected: Expectation) -> bool:
         return _apposition_holds(rest[1:].strip(), expected)
     if rest[0] in "-–—:" and rest[1:2] == " ":
         words = split_words(rest)
-        return bool(words) and (words[0].plain in wording.FUNCTION_WORDS or words[0].text.endswith("'s"))
+        return bool(words) and (
+            words[0].plain in wording.FUNCTION_WORDS
+            or words[0].text.endswith("'s")
+            or (len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower())
+        )
     if rest[0] in ".)!" or rest[0] == MASK:
         return rest[0] != MASK and right_holds(rest[1:], expected)
     if not rest[0].isalnum() or not (behind[0].isspace() or behind[0] == "'"):
@@ -108,7 +113,11 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     if is_acronym(text, expected.text) or is_acronym(expected.text, text) or _expands_initials(text, expected.text):
         return True
     words = split_words(text)
-    return bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS
+    is_symbol = re.fullmatch(r"[A-Z][a-z]?", text) and len(expected.text) > 2
+    is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
+    return bool(is_symbol or is_measure) or (
+        bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
+    )
 
 
 def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
@@ -118,8 +127,14 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
     if opened < 0 or closed < 0 or ")" in text[opened : rival.start]:
         return False
     inside = text[opened + 1 : closed]
-    return contains(inside, expected.text) or is_acronym(inside, expected.text) or is_acronym(expected.text, inside) or (
-        expected.flavour == "name" and _expands_initials(inside, expected.text)
+    if expected.flavour == "name" and re.match(r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside):
+        return rival.start > opened
+    return (
+        contains(inside, expected.text)
+        or is_acronym(inside, expected.text)
+        or is_acronym(expected.text, inside)
+        or bool(re.fullmatch(r"[A-Z][a-z]?", inside))
+        or (expected.flavour == "name" and _expands_initials(inside, expected.text))
     )
 
 
@@ -139,6 +154,12 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, *, 
     words = split_words(before)
     lead = words[-1].plain if words and before.endswith(words[-1].text) else ""
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
+        return True
+    # "The Old Man and the Sea": the rest of a title whose beginning is excused.
+    if lead in ("and", "of", "the") and re.search(r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before):
+        return True
+    adjective = masked[rival.start : rival.end].casefold() in wording.DEMONYMS or level_of(masked[rival.start : rival.end])
+    if adjective and re.match(r" (?!and |or |is |was )[a-z]", masked[rival.end : rival.end + 5]):
         return True
     if group is None:
         return lead in _PREPOSITIONS | _ARTICLES
@@ -215,11 +236,14 @@ def _of_holds(head: str, expected: Expectation) -> bool:
 
 def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) -> bool:
     plain = last.plain
+    is_long = len(split_words(expected.text)) > 1
     if plain in wording.PLACE_HAZARDS and not expected.asks(plain):
-        return False
+        return (plain in ("former", "late") and is_long) or (plain == "after" and before in ("named", "called", "christened"))
     if plain == "from" and re.fullmatch(r"km|miles|away|far|metres|kilometres|differs?|different", before):
         return False
     if last.is_capitalised:
+        if plain.endswith("'s"):
+            return True
         if plain in wording.FUNCTION_WORDS or plain in wording.CONNECTORS:
             return True
         if plain in wording.TITLES and not is_first:
@@ -229,7 +253,7 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
         return False
     if expected.is_capitalised:
         return True
-    return plain in wording.CONNECTORS or plain in wording.KIND_HEADS or expected.asks(plain)
+    return plain in wording.CONNECTORS or plain in wording.KIND_HEADS or expected.asks(plain) or plain.endswith("ed")
 
 
 def _apposition_holds(rest: str, expected: Expectation) -> bool:
@@ -239,7 +263,7 @@ def _apposition_holds(rest: str, expected: Expectation) -> bool:
         return True
     first = words[0]
     chunk = re.split(r"[,.;(]", rest, maxsplit=1)[0].strip()
-    if expected.flavour == "name" and contains(chunk, expected.text):
+    if expected.flavour == "name" and expected.parts == 1 and contains(chunk, expected.text):
         if contradicts(chunk, expected.question):
             return False
         after = rest[len(chunk) :]
@@ -272,6 +296,10 @@ def _words_follow(rest: str, expected: Expectation) -> bool:
     if first.plain == "as" and second == "well":
         return False
     if expected.flavour == "number":
+        if (first.is_capitalised and not expected.asks(first.plain)) or first.text[0].isdigit():
+            return False
+        if first.plain == "times":
+            return len(words) == 1 or second in wording.FUNCTION_WORDS - {"as", "the"}
         return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(rest)
     if expected.flavour == "date":
         return not first.is_capitalised or first.plain in wording.FUNCTION_WORDS

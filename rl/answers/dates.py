@@ -55,7 +55,7 @@ _PATTERNS = [
     )
 ]
 _TIME = re.compile(
-    r"(?<![\w:.,$€£-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2})(?::\d{2})?)?\s?(?P<half>[ap]m)\b"
+    r"(?<![\w:.,$€£-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2})(?::\d{2})?)?\s?(?P<half>[ap]m|o'clock in the (?:morning|afternoon|evening)|in the (?:morning|afternoon|evening))\b"
     r"|(?<![\w:.,-])(?P<hour2>\d{1,2})(?::|\s?h\s?|\s?Uhr\s?)(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?:\s?(?:Uhr|hours|hrs))?(?![\w:/])"
     r"|\b(?P<word>noon|midnight)\b",
     re.IGNORECASE,
@@ -162,6 +162,6 @@ def _read_time(match: re.Match[str]) -> Time:
     hour, minute = int(match["hour"] or match["hour2"]), int(match["minute"] or match["minute2"] or 0)
     if match["half"]:
         is_valid = 1 <= hour <= 12 and minute < 60
-        hour = hour % 12 + (12 if match["half"].casefold() == "pm" else 0)
+        hour = hour % 12 + (12 if match["half"].casefold().endswith(("pm", "noon", "evening")) else 0)
         return Time(hour * 60 + minute if is_valid else -1, False, *match.span())
     return Time(hour * 60 + minute if hour < 24 else -1, 1 <= hour <= 12, *match.span())

@@ -62,7 +62,7 @@ def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: t
         return urls_agree(answer, gold)
     if _is_same_text(answer, gold):
         return True
-    read, expected = _choose_reader(gold.strip(), answer_type, question, evidence)
+    read, expected = _choose_reader(clean(gold) or gold.strip(), answer_type, question, evidence)
     return _says(answer, read, expected)
 
 
@@ -183,10 +183,23 @@ def _cores(gold: str) -> list[str]:
 
 
 def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
-    hits = find_name(text, names)
+    hits = _join_brackets(text, find_name(text, names))
     known = "" if is_choice else question
     rivals = find_rival_names(text, hits, known)
     return Reading(tuple(hits), tuple(rivals))
+
+
+def _join_brackets(text: str, hits: list[Span]) -> list[Span]:
+    """Return the hits with a name and its other spelling in brackets as one: "World Health Organization (WHO)"."""
+    joined: list[Span] = []
+    for hit in hits:
+        last = joined[-1] if joined else None
+        if last and text[last.end : hit.start].strip() == "(" and text[hit.end : hit.end + 1] == ")":
+            if text[last.start : last.end].casefold() != text[hit.start : hit.end].casefold():
+                joined[-1] = Span(last.start, hit.end + 1)
+                continue
+        joined.append(hit)
+    return joined
 
 
 def _read_measures(text: str, gold: str, question: str) -> Reading:

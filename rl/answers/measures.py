@@ -185,7 +185,8 @@ def _is_odd(text: str, numeral: Numeral, start: int, end: int, is_ordinal: bool)
     if numeral.is_word:
         half = re.search(r"\b(?:half|quarter)\s(?:a\s|an\s|of\s)?$", text[max(0, start - 12) : start])
         fraction = is_ordinal and re.match(r"s?\sof\b", after)
-        return bool(half or fraction or re.match(r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen", after))
+        part = re.match(r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths|eighths|tenths)\b", after)
+        return bool(half or fraction or part)
     is_range = bool(re.search(r"\d\S{0,4}\s?(?:[-–—]|\b(?:to|bis))\s?[$€£]?$", text[max(0, start - 12) : start]))
     return is_range or bool(_ODD_BEFORE.search(before)) or bool(_ODD_AFTER.match(after))
 

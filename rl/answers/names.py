@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from webemu.rl.answers.folding import Word, fold_umlauts, split_words
 from webemu.rl.answers.mention import Span
@@ -20,14 +21,16 @@ _ORDINAL_WORDS = {
     word: f"#{number}"
     for number, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1)
 }
+_NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 _SPELLINGS = {
     "st": "st", "saint": "st", "ste": "st", "sainte": "st", "sankt": "st", "centre": "center", "theatre": "theater", "grey": "gray",
     "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof", "jnr": "jr", "junior": "jr",
     "senior": "sr", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (
-    ("united states", "united states of america", "us", "usa"), ("united kingdom", "uk"), ("european union", "eu"),
-    ("united nations", "un"), ("united arab emirates", "uae"), ("soviet union", "ussr"), ("new york city", "nyc"),
+    ("United States", "United States of America", "US", "USA"), ("United Kingdom", "UK"), ("European Union", "EU"),
+    ("United Nations", "UN"), ("United Arab Emirates", "UAE"), ("Soviet Union", "USSR"), ("New York City", "NYC"),
+    ("World War II", "Second World War", "WWII", "WW2", "WW II"), ("World War I", "First World War", "WWI", "WW1", "WW I"),
     ("north atlantic treaty organization", "nato"), ("federal bureau of investigation", "fbi"),
     ("central intelligence agency", "cia"), ("british broadcasting corporation", "bbc"),
     ("massachusetts institute of technology", "mit"), ("world health organization", "who"),
@@ -69,16 +72,22 @@ def find_name(text: str, spellings: Iterable[str], part: int = 0) -> list[Span]:
 def spell_out(name: str, texts: Iterable[str]) -> list[str]:
     """Return a name with the short forms that everybody knows, or that a text puts in brackets behind it."""
     spellings = [name]
-    plain = " ".join(_canonical(split_words(name), name))
-    spellings += [one for group in _ABBREVIATIONS if plain in group for one in group]
+    plain = _canonical(split_words(name), name)
+    spellings += [one for group in _abbreviations() if plain in group for one in group.values()]
     for text in texts:
         for match in re.finditer(r"\(([^\W\d_][\w.&-]{1,9})\)", text):
             before = text[max(0, match.start() - 120) : match.start()]
             if find_name(before[-len(name) - 8 :], [name]) and is_acronym(match[1], name):
                 spellings.append(match[1])
-            elif plain == match[1].casefold() and (long := _expansion(before, match[1])):
+            elif plain == (match[1].casefold(),) and (long := _expansion(before, match[1])):
                 spellings.append(long)
     return spellings
+
+
+@cache
+def _abbreviations() -> tuple[dict[tuple[str, ...], str], ...]:
+    """Return the groups of equal names, each by its canonical words."""
+    return tuple({_canonical(split_words(one), one): one for one in group} for group in _ABBREVIATIONS)
 
 
 def is_acronym(short: str, name: str) -> bool:
@@ -161,6 +170,10 @@ def _part(word: Word, index: int, umlauts: bool) -> str:
             return f"#{_roman(word.text)}"
         if match := _ORDINAL.fullmatch(plain):
             return f"#{int(match[1])}"
+        if plain.isdigit() and len(plain) < 3:
+            return f"#{int(plain)}"
+        if plain in _NUMBER_WORDS and word.is_capitalised:
+            return _NUMBER_WORDS[plain]
         if plain in _ORDINAL_WORDS and word.is_capitalised:
             return _ORDINAL_WORDS[plain]
     plain = re.sub(r"is(ation|e|ed|ing)$", r"iz\1", plain) if len(plain) > 6 else plain

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from webemu.rl.answers.folding import Word
 
-NUMERAL = re.compile(r"\d{1,3}(?:(?:,\d{2})*,\d{3}|(?:[ '.]\d{3})+)(?![\d'])(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?")
+NUMERAL = re.compile(r"\d{1,3}(?:(?:,\d{3})+|(?:,\d{2})+,\d{3}|(?:[ '.]\d{3})+)(?![\d'])(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?")
 """Digits with separators, without a sign."""
 _SMALL = {
     word: number

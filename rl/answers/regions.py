@@ -27,6 +27,9 @@ def to_words(text: str) -> tuple[str, ...]:
 def level_of(text: str) -> int:
     """Return the level of a region; 0 if the text is none."""
     words = to_words(text)
+    # "or" and "in" are no states.
+    if len(words) == 1 and len(words[0]) == 2 and not text.strip().replace(".", "").isupper():
+        return 0
     return _levels().get(words, 0) if len(words) <= MAX_WORDS else 0
 
 

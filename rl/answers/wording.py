@@ -13,7 +13,7 @@ HEDGE = re.compile(
     r"|doubt(?:ful)?|seems?|either|or\sso|or\selse|something\slike|somewhere\sin|some\s(?:say|sources)|others\ssay|alternatively"
     r"|hypothetically|if|assuming|unless|depending|arguably|rumou?red|speculat\w*|wahrscheinlich|vielleicht|vermutlich"
     r"|möglicherweise|eventuell|peut-être|probablement|sans\sdoute|quizás?|tal\svez|posiblemente|forse|probabilmente"
-    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal)\b",
+    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed|thought\sto|considered\sto|said\sto|confirm|ascribed|credited\sto)\b",
     re.IGNORECASE,
 )
 """Words that leave an answer open."""
@@ -67,6 +67,16 @@ SAFE_TITLES = frozenset(
     " captain general colonel senator chancellor tsar czar".split()
 )
 """Titles that may be added to a name or left out."""
+DEMONYMS = frozenset(
+    "american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss austrian"
+    " polish czech russian ukrainian swedish norwegian danish finnish greek turkish chinese japanese korean indian pakistani"
+    " australian canadian mexican brazilian argentine argentinian chilean peruvian colombian cuban egyptian nigerian kenyan"
+    " south north israeli iranian iraqi european african asian roman hungarian romanian bulgarian serbian croatian icelandic"
+    " deutscher deutsche britischer französischer us uk u.s".split()
+)
+"""Adjectives of countries, which name nothing else."""
+RENAMED = frozenset("formerly then now previously originally born né née aka known".split())
+"""First words of a bracket with another name of the same thing."""
 COMPANY_FORMS = frozenset("ltd limited inc incorporated llc gmbh ag corp corporation plc sa spa nv bv kg oy ab".split())
 """Endings of company names that may be added or left out."""
 KIND_HEADS = frozenset(
@@ -81,7 +91,7 @@ KIND_HEADS = frozenset(
 """Nouns that may stand before "of" and the answer: "the city of Lima", "a height of 330 m"."""
 OF_HAZARDS = frozenset(
     "half third quarter part north south east west out ahead short instead multiple excess most one each side outskirts edge"
-    " majority suburb end beginning start middle close".split()
+    " majority suburb end beginning start middle close week eve anniversary aftermath wake morning weekend fortnight".split()
 )
 """Nouns before "of" after which a number is another one."""
 PLACE_HAZARDS = frozenset(
@@ -89,7 +99,7 @@ PLACE_HAZARDS = frozenset(
     " unlike north south east west northern southern eastern western upper lower greater inner outer central suburban"
     " former late ex pre post anti pro non pseudo old new young junior senior half almost nearly approximately vice deputy"
     " acting another other called-off until till lost rejected replaced beat beats defeated defeats succeeded preceded"
-    " alias aka via minus plus neither hardly".split()
+    " alias aka via minus plus neither hardly after before since until".split()
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
@@ -144,7 +154,9 @@ OPENINGS = frozenset(
     "actually apparently basically clearly currently definitely evidently eventually exactly finally generally historically"
     " initially notably obviously officially originally simply specifically technically traditionally ultimately looking"
     " searching checking reading using based located situated founded built written directed painted designed named called"
-    " born composed created opened published released signed made produced played".split()
+    " born composed created opened published released signed made produced played"
+    " cannot couldn't can't don't didn't isn't wasn't unable unfortunately sorry however explanation reasoning note evidence"
+    " reason context details justification quote confidence summary nothing none neither".split()
 )
 """Adverbs and participles that open a sentence."""
 ROLES = frozenset(
