@@ -14,9 +14,9 @@ import typer
 from webemu.agent_client import Client, ClientError, Trajectory, run
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.scripted import MAX_STEPS, scripted_policy
+from webemu.rl.answers import is_equivalent
 from webemu.rl.ending import exit_with_error
 from webemu.rl.tasks import Task, TaskError, load
-from webemu.rl.verify import is_exact_match
 
 MAX_TRANSCRIPT_LINES, MAX_TRANSCRIPT_COLUMNS = 14, 110
 """Lines of an observation that a transcript prints, and characters of each line."""
@@ -72,7 +72,9 @@ def quiz(
 def _grade_task(client: Client, task: Task, prints_transcript: bool) -> GradedTask:
     """Run the scripted agent on a task and grade its answer; print the transcript if asked to."""
     trajectory = run(scripted_policy, client, task.question, MAX_STEPS)
-    graded = GradedTask(task, trajectory, is_exact_match(trajectory.answer, task.answers))
+    graded = GradedTask(
+        task, trajectory, is_equivalent(trajectory.answer, task.answers, task.answer_type, task.question)
+    )
     if prints_transcript:
         _print_transcript(graded)
     return graded

@@ -59,7 +59,9 @@ def check_single(record: EpisodeRecord) -> float:
 
 def check_own_words(record: EpisodeRecord) -> float:
     """1 if the answer is correct or does not repeat the question, else 0."""
-    return check_correct(record) or gates.is_not_from_question(_truncate_answer(record), record.task.question, record.task.answers)
+    return check_correct(record) or gates.is_not_from_question(
+        _truncate_answer(record), record.task.question, record.task.answers
+    )
 
 
 def check_correct(record: EpisodeRecord) -> float:

@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 
 from webemu.rl.answers import wording
-from webemu.rl.answers.contexts import MASK, Expectation, is_excused, is_in_bracket, is_region_behind, left_holds, right_holds
+from webemu.rl.answers.contexts import (
+    MASK,
+    Expectation,
+    is_excused,
+    is_in_bracket,
+    is_region_behind,
+    left_holds,
+    right_holds,
+)
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.sentences import split_sentences
@@ -20,10 +28,19 @@ MAX_ANSWER_CHARACTERS = 420
 MIN_SENTENCE_WORDS = 4
 """A sentence with fewer words that does not hold the answer is an answer itself."""
 _RENAMED = re.compile(
-    r"(?<=\x01) \((?:formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally) [^()]{1,60}\)", re.IGNORECASE
+    r"(?<=\x01) \((?:formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally) [^()]{1,60}\)",
+    re.IGNORECASE,
 )
 """Other name of the same thing, in brackets behind the answer."""
-_JOINT = re.compile(r"(?:[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both)\b)*", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"(?:,| \(|;)\s?(?:and )?not (?:in |by |on |at |the |to ){0,2}[A-Z\d][^,.;()\n\x01]{0,40}\)?(?=[.\s]*(?:\n|$))"
+)
+"""Denial of another answer at the end of a sentence: "Canberra, not Sydney"."""
+_REVERSED = re.compile(r"\b(?:after|later|second|last|latest|smaller|shorter|younger|newer|lower|less|fewer)\b")
+_JOINT = re.compile(
+    r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both)\b)*",
+    re.IGNORECASE,
+)
 _TAKEN_BY = re.compile(
     r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*|renamed|preced\w+"
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
@@ -40,13 +57,21 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if not reading.hits or len(text) - sum(hit.end - hit.start for hit in reading.hits) > MAX_ANSWER_CHARACTERS:
         return False
     masked = _mask(text, reading.hits)
+    contrast = _CONTRAST.search(masked)
+    if contrast and masked[: contrast.start()].count(MASK):
+        masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
+        reading = Reading(
+            reading.hits, tuple(one for one in reading.rivals if not contrast.start() <= one.start < contrast.end())
+        )
     if not has_plain_words(_RENAMED.sub("", masked), expected.question):
         return False
     groups = _group(masked, reading.hits)
     if any(not _is_complete(group, expected.parts) for group in groups):
         return False
     for sentence in split_sentences(masked):
-        own = [Span(group[0].start, group[-1].end) for group in groups if sentence.start <= group[0].start < sentence.end]
+        own = [
+            Span(group[0].start, group[-1].end) for group in groups if sentence.start <= group[0].start < sentence.end
+        ]
         rivals = [one for one in reading.rivals if sentence.start <= one.start < sentence.end]
         if not own and not _is_idle(text, masked, sentence, rivals, expected):
             return False
@@ -126,7 +151,11 @@ def _sentence_holds(
         ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
         if not left_holds(ahead, expected) or not right_holds(behind, expected):
             return False
-        if not all(is_excused(masked, one, group, sentence, is_choice=expected.is_choice) for one in outside if not is_region_behind(text, one, group)):
+        if not all(
+            is_excused(masked, one, group, sentence, is_choice=expected.is_choice)
+            for one in outside
+            if not is_region_behind(text, one, group)
+        ):
             return False
     return True
 
@@ -134,4 +163,6 @@ def _sentence_holds(
 def _compares_as_asked(sentence: str, question: str) -> bool:
     """True if all comparatives of a sentence are those of the question."""
     known = fold(question)
+    if any(match[0] not in known for match in _REVERSED.finditer(fold(sentence))):
+        return False
     return all(match[1] in known for match in _COMPARATIVE.finditer(fold(sentence)))

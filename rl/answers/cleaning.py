@@ -14,8 +14,12 @@ MAX_CHARACTERS = 2000
 """Answers are cut to this length."""
 STRUCK = "\x1a"
 """Sign that stands in place of markup that negates its content."""
-_QUOTES = str.maketrans(dict.fromkeys("“”„«»‹›\"`", " ") | dict.fromkeys("’‘ʼ´", "'") | {"−": "-", "‐": "-", "‑": "-", "…": "."})
-_CITATION = re.compile(r"【[^】]{0,80}】|\[(?:\d{1,3}(?:[,–-] ?\d{1,3})*|\^\d{1,3}|citation needed)\](?!\()|\^\[\d{1,3}\]")
+_QUOTES = str.maketrans(
+    dict.fromkeys('“”„«»‹›"`', " ") | dict.fromkeys("’‘ʼ´", "'") | {"−": "-", "‐": "-", "‑": "-", "…": "."}
+)
+_CITATION = re.compile(
+    r"【[^】]{0,80}】|\[(?:\d{1,3}(?:[,–-] ?\d{1,3})*|\^\d{1,3}|citation needed)\](?!\()|\^\[\d{1,3}\]"
+)
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,500}\)")
 _SOURCE = re.compile(
     r"(?im)^[ \t>*_-]{0,6}(?:sources?|references?|citations?|cited|url|see|quelle|fuente)[*_]{0,2}\s?:.{0,600}$"
@@ -28,7 +32,9 @@ _MATH = re.compile(r"\$\$?([^$\s](?:[^$]{0,80}[^$\s])?)\$\$?(?!\d)")
 _LATEX = re.compile(r"\\[()\[\],;! ]|\\(?=[$%&#_])")
 _BULLET = re.compile(r"(?m)^[ \t]{0,8}[-*•·–→]\s+")
 _COUNTED = re.compile(r"(?m)^[ \t]{0,8}\d{1,2}[.)]\s+")
-_EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?)])_{1,3}(?!\w)|(?m:^#{1,6}\s+|^>\s+)")
+_EMPHASIS = re.compile(
+    r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?)])_{1,3}(?!\w)|(?m:^#{1,6}\s+|^>\s+)"
+)
 _FOOTNOTE = re.compile(r"(?<=[^\W\d_]{4})[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?!\w)")
 _PERIODS = re.compile(r"\b([ap])\. ?m\.?(?=\W|$)", re.IGNORECASE)
 
@@ -96,4 +102,4 @@ def _plain_character(c: str) -> str:
     if 0xFF00 <= code <= 0xFFEF or 0xFB00 <= code <= 0xFB06 or 0x2080 <= code <= 0x2089 or 0x2460 <= code <= 0x2473:
         return unicodedata.normalize("NFKC", c)
     # Pictures such as a tick say nothing; arrows are category Sm and stay.
-    return " " if category == "So" and c not in "°℃℉" or c in "\ufe0f\u00ad" else c
+    return " " if (category == "So" and c not in "°℃℉") or c in "\ufe0f\u00ad" else c

@@ -9,7 +9,9 @@ from webemu.rl.answers.mention import Reading, Span
 
 _CHUNK = re.compile(r"[^\s,;()\"]+")
 _DASHES = str.maketrans("–—−‐‑", "-----")
-_URL = re.compile(r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE
+)
 MIN_LONG_CODE = 8
 """Digits from which on hyphens in a code may be left out."""
 

@@ -25,8 +25,12 @@ _ARTICLES = frozenset(
     "the a an der die das den dem la le les l el los las il lo un une una ein eine this that its his her their exactly only just"
     " simply about".split()
 ) - {"about"}
-_YEARS = re.compile(r"(?:born\s|b\.\s?|\*\s?|released\s|published\s)?(?:c\.\s?)?\d{3,4}(?:\s?[-–—]\s?(?:\d{2,4}|present)?)?")
-_PER = re.compile(r"\s?(?:a|an|per|/)\s?(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE)
+_YEARS = re.compile(
+    r"(?:born\s|b\.\s?|\*\s?|released\s|published\s)?(?:c\.\s?)?\d{3,4}(?:\s?[-–—]\s?(?:\d{2,4}|present)?)?"
+)
+_PER = re.compile(
+    r"\s?(?:a|an|per|/)\s?(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,9 @@ class Expectation:
     def asks(self, word: str) -> bool:
         """True if a word, or another form of it, stands in the question."""
         stem = word[: max(4, len(word) - 3)]
-        return any(one.plain == word or (len(word) > 3 and one.plain.startswith(stem)) for one in split_words(self.question))
+        return any(
+            one.plain == word or (len(word) > 3 and one.plain.startswith(stem)) for one in split_words(self.question)
+        )
 
 
 def left_holds(ahead: str, expected: Expectation) -> bool:
@@ -105,7 +111,12 @@ def right_holds(behind: str, expected: Expectation) -> bool:
 def bracket_holds(inside: str, expected: Expectation) -> bool:
     """True if what stands in brackets behind a mention says more of it, and names nothing else."""
     text = inside.strip()
-    if not text or set(text) <= {MASK} or (contains(text, expected.text) and not contradicts(text, expected.question)) or _YEARS.fullmatch(text):
+    if (
+        not text
+        or set(text) <= {MASK}
+        or (contains(text, expected.text) and not contradicts(text, expected.question))
+        or _YEARS.fullmatch(text)
+    ):
         return True
     if expected.flavour != "name":
         # Conversions are hits or no rivals; see `webemu.rl.answers.measures`.
@@ -113,6 +124,8 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     if is_acronym(text, expected.text) or is_acronym(expected.text, text) or _expands_initials(text, expected.text):
         return True
     words = split_words(text)
+    if is_translation(text):
+        return True
     is_symbol = re.fullmatch(r"[A-Z][a-z]?", text) and len(expected.text) > 2
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
     return bool(is_symbol or is_measure) or (
@@ -120,20 +133,33 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     )
 
 
+def is_translation(inside: str) -> bool:
+    """True for a bracket such as "German: Donau"."""
+    language, colon, _ = inside.partition(":")
+    return bool(colon) and fold(language) in wording.DEMONYMS | {"latin", "arabic", "hebrew", "hindi", "native"}
+
+
 def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
-    """True if a rival stands in brackets that only say more of the mention before them."""
+    """True if a rival is the long form of the answer, or stands in brackets that only say more of the mention before
+    them.
+    """
+    if expected.flavour == "name" and _expands_initials(text[rival.start : rival.end], expected.text):
+        return True
     opened = text.rfind("(", max(0, rival.start - 120), rival.start)
     closed = text.find(")", rival.end, rival.end + 120)
     if opened < 0 or closed < 0 or ")" in text[opened : rival.start]:
         return False
     inside = text[opened + 1 : closed]
-    if expected.flavour == "name" and re.match(r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside):
+    if expected.flavour == "name" and re.match(
+        r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside
+    ):
         return rival.start > opened
     return (
         contains(inside, expected.text)
         or is_acronym(inside, expected.text)
         or is_acronym(expected.text, inside)
         or bool(re.fullmatch(r"[A-Z][a-z]?", inside))
+        or is_translation(inside)
         or (expected.flavour == "name" and _expands_initials(inside, expected.text))
     )
 
@@ -156,10 +182,14 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, *, 
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
         return True
     # "The Old Man and the Sea": the rest of a title whose beginning is excused.
-    if lead in ("and", "of", "the") and re.search(r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before):
+    if lead in ("and", "of", "the") and re.search(
+        r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before
+    ):
         return True
-    adjective = masked[rival.start : rival.end].casefold() in wording.DEMONYMS or level_of(masked[rival.start : rival.end])
-    if adjective and re.match(r" (?!and |or |is |was )[a-z]", masked[rival.end : rival.end + 5]):
+    adjective = set(re.split(r"[- ]", fold(masked[rival.start : rival.end]))) <= wording.DEMONYMS or level_of(
+        masked[rival.start : rival.end]
+    )
+    if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
     if group is None:
         return lead in _PREPOSITIONS | _ARTICLES
@@ -172,6 +202,8 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, *, 
         if lead in _PREPOSITIONS | _ARTICLES and lead != own and between:
             return True
         return verb and len(between) > 1 and own in _PREPOSITIONS and lead != own
+    if re.fullmatch(r" (?:in|at|on) (?:the )?", masked[group.end : rival.start]):
+        return True
     ahead = split_words(masked[sentence.start : group.start])
     own = ahead[-1].plain if ahead else ""
     follower = masked[rival.end : rival.end + 2]
@@ -187,7 +219,9 @@ def _brackets_acronym(plain: str, expected: Expectation) -> bool:
     """True if the words before a bracket are the long or the short form of the accepted answer."""
     words = split_words(plain)
     return bool(words) and any(
-        is_acronym(expected.text, plain[words[-n].start : words[-1].end]) or is_acronym(words[-1].text, expected.text)
+        is_acronym(expected.text, plain[words[-n].start : words[-1].end])
+        or is_acronym(words[-1].text, expected.text)
+        or _expands_initials(plain[words[-n].start : words[-1].end], expected.text)
         for n in range(1, min(len(words), 10) + 1)
     )
 
@@ -198,7 +232,9 @@ def _expands_initials(text: str, name: str) -> bool:
     if len(words) < 2 or not own or words[-1].plain != own[-1].plain:
         return False
     letters = "".join(one.plain if len(one.plain) <= 3 and one.text.isupper() else one.plain[0] for one in own[:-1])
-    return letters == "".join(one.plain[0] for one in words[:-1]) and any(len(one.plain) == 1 or one.text.isupper() for one in own)
+    return letters == "".join(one.plain[0] for one in words[:-1]) and any(
+        len(one.plain) == 1 or one.text.isupper() for one in own
+    )
 
 
 def _words_lead(words: list[Word], expected: Expectation) -> bool:
@@ -238,11 +274,13 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
     plain = last.plain
     is_long = len(split_words(expected.text)) > 1
     if plain in wording.PLACE_HAZARDS and not expected.asks(plain):
-        return (plain in ("former", "late") and is_long) or (plain == "after" and before in ("named", "called", "christened"))
+        return (plain in ("former", "late") and is_long) or (
+            plain == "after" and before in ("named", "called", "christened")
+        )
     if plain == "from" and re.fullmatch(r"km|miles|away|far|metres|kilometres|differs?|different", before):
         return False
     if last.is_capitalised:
-        if plain.endswith("'s"):
+        if plain.endswith("'s") or (is_long and set(plain.split("-")) <= wording.DEMONYMS):
             return True
         if plain in wording.FUNCTION_WORDS or plain in wording.CONNECTORS:
             return True
@@ -311,9 +349,14 @@ def _words_follow(rest: str, expected: Expectation) -> bool:
             or contains(first.text, expected.text)
         )
     if first.plain == "of":
-        return any(contains(rest[words[1].start : words[n].end], expected.text) or expected.asks(second) for n in range(1, min(len(words), 4)))
+        return any(
+            contains(rest[words[1].start : words[n].end], expected.text) or expected.asks(second)
+            for n in range(1, min(len(words), 4))
+        )
     if second and expected.asks(second) and first.plain.endswith("ing"):
         return True
-    return first.plain in wording.FOLLOWERS or expected.asks(first.plain) or (
-        first.plain in wording.FUNCTION_WORDS or (expected.is_capitalised and first.plain.endswith("ed"))
+    return (
+        first.plain in wording.FOLLOWERS
+        or expected.asks(first.plain)
+        or (first.plain in wording.FUNCTION_WORDS or (expected.is_capitalised and first.plain.endswith("ed")))
     )

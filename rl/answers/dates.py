@@ -112,8 +112,8 @@ def days_agree(said: Day, gold: Day) -> bool:
 
 
 def times_agree(said: Time, gold: Time) -> bool:
-    """True if two times of day are the same."""
-    return said.minutes >= 0 and said.minutes == gold.minutes and (not said.is_open or gold.is_open)
+    """True if two times of day are the same; "9:00" may stand for 9 am, but "5:30" not for 5:30 pm."""
+    return said.minutes >= 0 and said.minutes == gold.minutes
 
 
 def _read_day(text: str, match: re.Match[str]) -> Day:
@@ -121,7 +121,9 @@ def _read_day(text: str, match: re.Match[str]) -> Day:
     start, end = match.span()
     day_text = (groups.get("day") or "").casefold()
     day = int(day_text) if day_text.isdigit() else _DAY_WORDS.get(day_text)
-    month = int(groups["number"]) if groups.get("number") else _MONTH_NUMBERS.get((groups.get("month") or "").casefold())
+    month = (
+        int(groups["number"]) if groups.get("number") else _MONTH_NUMBERS.get((groups.get("month") or "").casefold())
+    )
     year, is_clear = int(groups["year"]) if groups.get("year") else None, True
     if groups.get("sign"):
         day, month, is_clear = _order(int(groups["first"]), int(groups["second"]), groups["sign"])

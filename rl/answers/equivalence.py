@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from webemu.rl.answers import lists, polarity, wording
-from webemu.rl.answers.assertion import is_asserted, is_excuse
+from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
 from webemu.rl.answers.codes import find_code, has_code_form, urls_agree
 from webemu.rl.answers.contexts import Expectation
@@ -25,7 +25,9 @@ from webemu.rl.answers.sentences import split_sentences
 
 Reader = Callable[[str, str, str], Reading]
 """Function of a text, an accepted answer and the question that returns what the text mentions."""
-_BOX = re.compile(r"(?:^|(?<=[.:!?\n]))[ \t$]{0,6}\\boxed\{([^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,100})?)\}[ \t$.]{0,6}(?=\n|$)")
+_BOX = re.compile(
+    r"(?:^|(?<=[.:!?\n]))[ \t$]{0,6}\\boxed\{([^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,100})?)\}[ \t$.]{0,6}(?=\n|$)"
+)
 MAX_LABELLED_CHARACTERS = 1500
 """Longest answer whose last line is labelled as the answer."""
 
@@ -72,6 +74,9 @@ def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) ->
     text = clean(marked)
     labels = list(wording.LABEL.finditer(text))
     if not labels:
+        # Longer texts assert nothing, and are not worth reading.
+        if len(text) > 2 * MAX_ANSWER_CHARACTERS + 5 * len(expected.text):
+            return False
         return is_asserted(text, read(text), expected)
     if len(text) > MAX_LABELLED_CHARACTERS:
         return False
@@ -79,7 +84,9 @@ def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) ->
     payloads = [text[label.end() : bounds[number + 1]].strip() for number, label in enumerate(labels)]
     ahead = text[: bounds[0]].strip()
     return (
-        all(is_asserted(one, read(one), expected) for one in payloads if one) and any(payloads) and _is_reasoning(ahead, read, expected)
+        all(is_asserted(one, read(one), expected) for one in payloads if one)
+        and any(payloads)
+        and _is_reasoning(ahead, read, expected)
     )
 
 
@@ -88,7 +95,9 @@ def _is_reasoning(text: str, read: Callable[[str], Reading], expected: Expectati
     hits = read(text).hits
     for sentence in split_sentences(text):
         words = split_words(text[sentence.start : sentence.end])
-        if any(sentence.start <= hit.start < sentence.end for hit in hits) or is_excuse(text[sentence.start : sentence.end]):
+        if any(sentence.start <= hit.start < sentence.end for hit in hits) or is_excuse(
+            text[sentence.start : sentence.end]
+        ):
             continue
         piece = text[sentence.start : sentence.end]
         if len(words) < 4 and not piece.endswith(":"):
@@ -127,7 +136,11 @@ def _choose_reader(
         return (lambda text: _read_times(text, gold, question)), Expectation(gold, question, "date")
     if kind == "number":
         measure = find_measures(gold)[0]
-        rounded = bool(measure.dimension) or len(str(abs(measure.values[0]).numerator).rstrip("0")) > 2 or abs(measure.values[0]) >= 1000
+        rounded = (
+            bool(measure.dimension)
+            or len(str(abs(measure.values[0]).numerator).rstrip("0")) > 2
+            or abs(measure.values[0]) >= 1000
+        )
         is_measured = rounded and not measure.is_ordinal
         return (
             lambda text: _read_measures(text, gold, question),
@@ -151,9 +164,22 @@ def _classify(gold: str, answer_type: str, question: str) -> str:
     if len(times) == 1 and _covers(gold, times[0].start, times[0].end):
         return "time"
     measures = find_measures(gold)
-    is_version = bool(re.search(r"\b(?:version|release|isbn|code|serial|phone|room|flight|model|postcode|zip)\b", question, re.IGNORECASE))
-    if len(measures) == 1 and _covers(gold, measures[0].start, measures[0].end) and not measures[0].is_odd and answer_type != "title":
-        is_year = measures[0].has_year_form and gold.isdigit() and not re.search(r"\bhow\s(?:many|much)\b", question, re.IGNORECASE)
+    is_version = bool(
+        re.search(
+            r"\b(?:version|release|isbn|code|serial|phone|room|flight|model|postcode|zip)\b", question, re.IGNORECASE
+        )
+    )
+    if (
+        len(measures) == 1
+        and _covers(gold, measures[0].start, measures[0].end)
+        and not measures[0].is_odd
+        and answer_type != "title"
+    ):
+        is_year = (
+            measures[0].has_year_form
+            and gold.isdigit()
+            and not re.search(r"\bhow\s(?:many|much)\b", question, re.IGNORECASE)
+        )
         if is_version and "." in gold:
             return "code"
         return "date" if is_year or (answer_type == "date" and gold.isdigit()) else "number"
@@ -175,7 +201,11 @@ def _cores(gold: str) -> list[str]:
     cores = [gold]
     if match := re.fullmatch(r"(?:[a-zà-ÿ'][\w'-]*\s){1,6}([^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){1,4})", gold):
         head = gold[: match.start(1)].split()[-1]
-        if all(word[:1].isupper() for word in match[1].split()) and head not in wording.FUNCTION_WORDS and head not in wording.PLACE_HAZARDS:
+        if (
+            all(word[:1].isupper() for word in match[1].split())
+            and head not in wording.FUNCTION_WORDS
+            and head not in wording.PLACE_HAZARDS
+        ):
             cores.append(match[1])
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
@@ -237,9 +267,15 @@ def _read_days(text: str, gold: str, question: str) -> Reading:
     if found[0].month is None:
         taken = [Span(one.start, one.end) for one in days]
         years = find_measures(text, taken)
-        fits = [one for one in years if one.values == (found[0].year,) and not found[0].is_before_christ and not one.is_odd and not one.dimension]
+        fits = [
+            one
+            for one in years
+            if one.values[0] == found[0].year and not found[0].is_before_christ and not one.is_odd and not one.dimension
+        ]
         hits += [Span(one.start, one.end) for one in fits]
-        rivals += [Span(one.start, one.end) for one in years if one not in fits and (one.has_year_form or not one.dimension)]
+        rivals += [
+            Span(one.start, one.end) for one in years if one not in fits and (one.has_year_form or not one.dimension)
+        ]
     else:
         taken = [Span(one.start, one.end) for one in days]
         rivals += [Span(one.start, one.end) for one in find_measures(text, taken) if one.has_year_form]
@@ -249,12 +285,16 @@ def _read_days(text: str, gold: str, question: str) -> Reading:
 def _read_year(text: str, year: int, question: str) -> Reading:
     days = find_days(text)
     fits = [Span(one.start, one.end) for one in days if one.year == year and one.is_valid and not one.is_before_christ]
-    rivals = [Span(one.start, one.end) for one in days if one.year not in (year, None) or one.is_before_christ or not one.is_valid]
+    rivals = [
+        Span(one.start, one.end)
+        for one in days
+        if one.year not in (year, None) or one.is_before_christ or not one.is_valid
+    ]
     taken = [Span(one.start, one.end) for one in days]
     asked = {one.values for one in find_measures(question)}
     for one in find_measures(text, taken):
         span = Span(one.start, one.end)
-        if one.values == (year,) and not one.is_odd and not one.dimension and not one.is_ordinal:
+        if one.values[0] == year and not one.is_odd and not one.dimension and not one.is_ordinal:
             fits.append(span)
         elif (one.has_year_form or one.is_odd) and one.values not in asked:
             rivals.append(span)

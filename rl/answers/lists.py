@@ -25,7 +25,9 @@ def split_list(gold: str, question: str) -> tuple[str, ...]:
     if any(word.plain in _ONE_NAME for part in parts[1:] for word in split_words(part)) or re.search(r"\d,\d{3}", gold):
         return ()
     is_pair = len(parts) == 2 and "," in gold
-    if is_pair and (level_of(parts[1]) or len(split_words(parts[1])) == sum(len(w.text) == 1 for w in split_words(parts[1]))):
+    if is_pair and (
+        level_of(parts[1]) or len(split_words(parts[1])) == sum(len(w.text) == 1 for w in split_words(parts[1]))
+    ):
         return ()
     # "the editor, a nurse" describes one person.
     if any(re.match(r"(?:the|a|an|which|who|it|is)\b", part) for part in parts[1:]) and is_pair:

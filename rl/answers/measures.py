@@ -18,7 +18,9 @@ _BEFORE_MONEY = re.compile(r"(?:\b(?:[A-Z]{3}|DM|Fr\.|Rs\.?)|(?:\b(?:US|CA|AU|NZ
 _SIGN = re.compile(r"(?:(?<![\w)\]%.])[-−–]|\b(?:minus|negative)\s)$", re.IGNORECASE)
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|º|ª|ème|er|e)(?![\w'])")
 _ODD_BEFORE = re.compile(r"(?:[\w^/:.,·][-–—]|(?<!http)[^\W\d_]|[\d)][/:^.,*×]|[/^:\x1a<>≤≥≠=!#'])$")
-_ODD_AFTER = re.compile(r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d|\s(?:out\s)?of\s(?:the\s)?\d")
+_ODD_AFTER = re.compile(
+    r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d|\s(?:out\s)?of\s(?:the\s)?\d"
+)
 _YEAR_BEFORE = re.compile(
     r"\b(?:in|since|by|from|until|till|during|of|year|on|circa|before|after|around|between|and|early|late|im|en|depuis"
     r"|january|february|march|april|may|june|july|august|september|october|november|december|the),?\s$|[(–]$",
@@ -185,7 +187,10 @@ def _is_odd(text: str, numeral: Numeral, start: int, end: int, is_ordinal: bool)
     if numeral.is_word:
         half = re.search(r"\b(?:half|quarter)\s(?:a\s|an\s|of\s)?$", text[max(0, start - 12) : start])
         fraction = is_ordinal and re.match(r"s?\sof\b", after)
-        part = re.match(r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths|eighths|tenths)\b", after)
+        part = re.match(
+            r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths|eighths|tenths)\b",
+            after,
+        )
         return bool(half or fraction or part)
     is_range = bool(re.search(r"\d\S{0,4}\s?(?:[-–—]|\b(?:to|bis))\s?[$€£]?$", text[max(0, start - 12) : start]))
     return is_range or bool(_ODD_BEFORE.search(before)) or bool(_ODD_AFTER.match(after))
@@ -232,7 +237,9 @@ def _read_unit(text: str, end: int) -> tuple[str, Fraction, str, int]:
     for count in range(len(words), 0, -1):
         name = re.match(r"\S+(?:\s\S+){%d}" % (count - 1), rest[gap:])
         spelling = name[0].rstrip(".,;:!?)('\"") if name else ""
-        for one in dict.fromkeys((spelling, spelling.partition("-")[0] if count == 1 and "light" not in spelling else spelling)):
+        for one in dict.fromkeys(
+            (spelling, spelling.partition("-")[0] if count == 1 and "light" not in spelling else spelling)
+        ):
             unit = UNITS.get(one) or (UNITS_IN_SMALL.get(one.casefold()) if len(one) > 3 else None)
             if unit:
                 return *unit, one, end + gap + len(one)

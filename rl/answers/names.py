@@ -19,9 +19,13 @@ _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _ORDINAL_WORDS = {
     word: f"#{number}"
-    for number, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1)
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
+    )
 }
-_NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_NUMBER_WORDS = {
+    word: f"#{number}" for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+}
 _SPELLINGS = {
     "st": "st", "saint": "st", "ste": "st", "sainte": "st", "sankt": "st", "centre": "center", "theatre": "theater", "grey": "gray",
     "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof", "jnr": "jr", "junior": "jr",
@@ -95,7 +99,9 @@ def is_acronym(short: str, name: str) -> bool:
     letters = re.sub(r"[^\w]", "", short).casefold()
     words = [one.plain for one in split_words(name)]
     full = "".join(word[0] for word in words)
-    big = "".join(word[0] for word in words if word not in _AND and word not in ("of", "the", "for", "in", "de", "der", "la"))
+    big = "".join(
+        word[0] for word in words if word not in _AND and word not in ("of", "the", "for", "in", "de", "der", "la")
+    )
     return len(letters) > 1 and short[:1].isupper() and letters in (full, big)
 
 
@@ -118,7 +124,7 @@ def _longest_match(
         if end > first:
             gap = text[words[end - 1].end : words[end].start]
             is_initial = len(words[end - 1].text) <= 4 or words[end - 1].plain in _SPELLINGS
-            if not set(gap) <= joints and not gap == ", " or ("." in gap and not is_initial) or len(gap) > 3:
+            if (not set(gap) <= joints and not gap == ", ") or ("." in gap and not is_initial) or len(gap) > 3:
                 break
         end += 1
         window = words[first:end]
@@ -137,7 +143,11 @@ def _variants(words: list[Word], text: str) -> set[tuple[str, ...]]:
     # "Lewis, C. S." is "C. S. Lewis"; "Smith & Sons, Ltd." is one name too.
     if len(commas) == 1 and words[-1].plain in COMPANY_FORMS:
         return _spellings(words, text)
-    straight = _spellings(words, text) if len(commas) >= 1 and words[0].start == 0 and words[-1].end >= len(text.rstrip(" .")) else set()
+    straight = (
+        _spellings(words, text)
+        if len(commas) >= 1 and words[0].start == 0 and words[-1].end >= len(text.rstrip(" ."))
+        else set()
+    )
     if len(commas) == 1 and commas[0] <= 3 and all(word.is_capitalised for word in words):
         return straight | _spellings(words[commas[0] :] + words[: commas[0]], text)
     return straight
@@ -156,7 +166,9 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
         parts = parts[1:]
     while len(parts) > 1 and parts[-1] in COMPANY_FORMS:
         parts = parts[:-1]
-    kept = [one for i, one in enumerate(parts) if not (one == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")]
+    kept = [
+        one for i, one in enumerate(parts) if not (one == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
+    ]
     return _join_initials(kept)
 
 
@@ -177,7 +189,9 @@ def _part(word: Word, index: int, umlauts: bool) -> str:
         if plain in _ORDINAL_WORDS and word.is_capitalised:
             return _ORDINAL_WORDS[plain]
     plain = re.sub(r"is(ation|e|ed|ing)$", r"iz\1", plain) if len(plain) > 6 else plain
-    plain = re.sub(r"([lbv])our$", r"\1or", plain) if plain.endswith(("labour", "harbour", "colour", "favour")) else plain
+    plain = (
+        re.sub(r"([lbv])our$", r"\1or", plain) if plain.endswith(("labour", "harbour", "colour", "favour")) else plain
+    )
     return _SPELLINGS.get(plain, plain)
 
 

@@ -12,7 +12,9 @@ from fractions import Fraction
 
 from webemu.rl.answers.folding import Word
 
-NUMERAL = re.compile(r"\d{1,3}(?:(?:,\d{3})+|(?:,\d{2})+,\d{3}|(?:[ '.]\d{3})+)(?![\d'])(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?")
+NUMERAL = re.compile(
+    r"\d{1,3}(?:(?:,\d{3})+|(?:,\d{2})+,\d{3}|(?:[ '.]\d{3})+)(?![\d'])(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
+)
 """Digits with separators, without a sign."""
 _SMALL = {
     word: number
@@ -31,7 +33,9 @@ _ORDINALS = {
 _GERMAN_SMALL = dict(zip(
     "null ein zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn"
     " achtzehn neunzehn".split(), range(20), strict=True))  # fmt: skip
-_GERMAN_TENS = dict(zip("zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig".split(), range(20, 100, 10), strict=True))
+_GERMAN_TENS = dict(
+    zip("zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig".split(), range(20, 100, 10), strict=True)
+)
 _FOREIGN = {
     **{word: number for word, number in _GERMAN_SMALL.items() if word not in ("ein", "elf")}, "eins": 1,
     **_GERMAN_TENS,
@@ -114,9 +118,7 @@ def read_words(words: list[Word], first: int, text: str) -> tuple[Numeral, int] 
     return Numeral((value,), Fraction(1), words[first].start, words[last].end, ordinal, True), last + 1
 
 
-def _read_decimals(
-    words: list[Word], first: int, point: int, whole: Fraction, text: str
-) -> tuple[Numeral, int] | None:
+def _read_decimals(words: list[Word], first: int, point: int, whole: Fraction, text: str) -> tuple[Numeral, int] | None:
     """Return a number such as "one point two", with a scale word behind it."""
     index, digits = point + 1, ""
     while index < len(words) and _SMALL.get(words[index].plain, 10) < 10:

@@ -11,12 +11,17 @@ from webemu.rl.answers.rivals import find_rival_names
 
 _YES = frozenset("yes yeah yep yup true correct oui ja si sí".split())
 _NO = frozenset("no nope nay false incorrect non nein".split())
-_NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|none|nothing|nobody|without|nicht|kein\w?|pas|jamais|nunca)\b|n't\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|never|neither|nor|cannot|none|nothing|nobody|without|nicht|kein\w?|pas|jamais|nunca)\b|n't\b",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(
     r"(?:(?:(?:the|my|final|short|correct)\s){0,3}answer\s?(?:is|:|-)|(?:according|based|judging|looking|per)\b[^,]{0,80},|so,?|thus,?|therefore,?)\s*",
     re.IGNORECASE,
 )
-_NO_NOUNS = frozenset("idea information one answer record data results clue evidence such source sources mention further number way doubt".split())
+_NO_NOUNS = frozenset(
+    "idea information one answer record data results clue evidence such source sources mention further number way doubt".split()
+)
 _ABSENCE = re.compile(
     r"\b(?:unable\sto|cannot|can't|can\snot|could\snot|couldn't|did\snot|didn't|does\snot|doesn't|do\snot|don't|is\snot|isn't|was\snot|wasn't"
     r"|are\snot|aren't|were\snot|weren't|not|no|none|nothing|nowhere|never|nobody|without|failed\sto|fails?\sto|lacks?|neither)\b"
@@ -33,7 +38,9 @@ _CLAIM = re.compile(
     r"|not\s(?:unknown|hard|difficult|true|a\sproblem|the\scase|only)|did\s?n[o']t\s(?:search|look|try|bother|check)|without\ssearching|it\swas\sfound|easily)\b",
     re.IGNORECASE,
 )
-_INJECTION = re.compile(r"\b(?:judge|grader|reward|full\smarks|instructions|ignore|award|verified)\b|[{}|\\<>]", re.IGNORECASE)
+_INJECTION = re.compile(
+    r"\b(?:judge|grader|reward|full\smarks|instructions|ignore|award|verified)\b|[{}|\\<>]", re.IGNORECASE
+)
 MAX_CHARACTERS = 400
 """Longest answer that says that nothing was found, or yes or no."""
 
@@ -43,8 +50,11 @@ def polarity_of(text: str) -> str:
     plain = _OPENING.sub("", text.strip(), count=1) if _OPENING.match(text.strip()) else text.strip()
     words = split_words(plain)
     first = fold(words[0].plain) if words else ""
-    if first in _NO and len(words) > 1 and plain[words[0].end : words[1].start] == " " and (
-        words[1].plain in _NO_NOUNS or words[1].text[0].isdigit() or words[1].plain in ("longer", "es", "fue")
+    if (
+        first in _NO
+        and len(words) > 1
+        and plain[words[0].end : words[1].start] == " "
+        and (words[1].plain in _NO_NOUNS or words[1].text[0].isdigit() or words[1].plain in ("longer", "es", "fue"))
     ):
         return ""
     if first in _NO and len(words) > 1 and words[1].text[0].isdigit():
@@ -63,7 +73,7 @@ def is_polar(gold: str) -> bool:
 def says_polarity(answer: str, gold: str, question: str) -> bool:
     """True if an answer says the accepted yes or no, and nothing against it."""
     text, expected = clean(answer), polarity_of(gold)
-    if len(text) > MAX_CHARACTERS or "?" in text or _INJECTION.search(text) or wording.HEDGE.search(text):
+    if len(text) > MAX_CHARACTERS or "?" in text or _INJECTION.search(text) or _is_hedged(text):
         return False
     said = polarity_of(text)
     plain = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
@@ -78,12 +88,22 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
     return not (_NEGATION.search(rest) if said == "yes" else _restates(rest, question) == "yes")
 
 
+def _is_hedged(text: str) -> bool:
+    """True if a text leaves its yes or no open; "one of them" does not."""
+    return any(
+        fold(match[0]) not in ("one of", "among", "any of", "such as", "believed", "attributed")
+        for match in wording.HEDGE.finditer(text)
+    )
+
+
 def _restates(text: str, question: str) -> str:
     """Return `yes` or `no` if a sentence says what was asked or denies it; empty if it says something else."""
     asked = [word.plain for word in split_words(question) if word.plain not in wording.FUNCTION_WORDS]
     words = [word.plain[:4] for word in split_words(text)]
     shared = sum(word[:4] in words for word in asked)
-    if not asked or shared < max(1, 0.6 * len(asked)):
+    # "The Atlantic is larger than the Pacific" turns the question around.
+    places = [words.index(word[:4]) for word in asked if word[:4] in words]
+    if not asked or places != sorted(places) or shared < max(1, 0.6 * len(asked)):
         return ""
     return "no" if _NEGATION.search(text) else "yes"
 
@@ -102,4 +122,24 @@ def says_not_found(answer: str, question: str) -> bool:
 
 
 def _is_source(name: str) -> bool:
-    return name.casefold() in ("n", "a", "n a", "wikipedia", "none", "nothing", "unknown", "sorry", "not", "unfortunately", "unable", "neither", "there", "google", "web", "internet", "i", "however", "despite")
+    return name.casefold() in (
+        "n",
+        "a",
+        "n a",
+        "wikipedia",
+        "none",
+        "nothing",
+        "unknown",
+        "sorry",
+        "not",
+        "unfortunately",
+        "unable",
+        "neither",
+        "there",
+        "google",
+        "web",
+        "internet",
+        "i",
+        "however",
+        "despite",
+    )

@@ -14,8 +14,7 @@ from webemu.rl.answers.wording import FUNCTION_WORDS, OPENINGS, ROLES, TITLES
 
 _CALENDAR = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday"
-    " thursday friday saturday sunday ad bc ce bce am pm ii iii iv i jr sr english german french spanish italian british"
-    " american european latin river".split()
+    " thursday friday saturday sunday ad bc ce bce am pm ii iii iv i jr sr river".split()
 )
 
 
@@ -27,22 +26,34 @@ def find_rival_names(text: str, hits: Iterable[Span], question: str) -> list[Spa
     runs: list[Span] = []
     previous: Word | None = None
     for word in split_words(text)[:MAX_WORDS]:
-        is_name = _is_name(word, starts, known) and not any(s.start < word.end and word.start < s.end for s in hit_spans)
-        if is_name and previous and runs and runs[-1].end == previous.end and text[previous.end : word.start] in (" ", "-", ". "):
+        is_name = _is_name(word, starts) and not any(s.start < word.end and word.start < s.end for s in hit_spans)
+        if (
+            is_name
+            and previous
+            and runs
+            and runs[-1].end == previous.end
+            and text[previous.end : word.start] in (" ", "-", ". ")
+        ):
             runs[-1] = Span(runs[-1].start, word.end)
         elif is_name:
             runs.append(Span(word.start, word.end))
         previous = word
-    return runs
+    return [
+        run for run in runs if not all(_is_known(word.plain, known) for word in split_words(text[run.start : run.end]))
+    ]
 
 
-def _is_name(word: Word, sentence_starts: set[int], known: set[str]) -> bool:
-    """True if a word looks like (a part of) a name that nothing explains."""
+def _is_known(plain: str, known: set[str]) -> bool:
+    """True if the question has a word, or one with the same beginning."""
+    plain = plain.removesuffix("'s")
+    return plain in known or (len(plain) > 5 and any(one.startswith(plain[:5]) for one in known))
+
+
+def _is_name(word: Word, sentence_starts: set[int]) -> bool:
+    """True if a word looks like a name or a part of one."""
     plain = word.plain.removesuffix("'s")
-    if not word.is_capitalised or plain in known or plain in _CALENDAR or plain in FUNCTION_WORDS:
+    if not word.is_capitalised or plain in _CALENDAR or plain in FUNCTION_WORDS:
         return False
     if plain in TITLES or re.fullmatch(r"[IVX]+", word.text):
-        return False
-    if len(plain) > 5 and any(one.startswith(plain[:5]) for one in known):
         return False
     return not (word.start in sentence_starts and plain in OPENINGS | ROLES)

@@ -20,7 +20,12 @@ def split_sentences(text: str) -> list[Span]:
     for match in _END.finditer(text):
         rest = text[match.end() :].lstrip()
         before = text[max(start, match.start() - 20) : match.start()]
-        if match[0] == "." and rest and text[match.end()] != "\n" and (_ABBREVIATED.search(before) or rest[0].islower()):
+        if (
+            match[0] == "."
+            and rest
+            and text[match.end()] != "\n"
+            and (_ABBREVIATED.search(before) or rest[0].islower())
+        ):
             continue
         spans.append(_strip(text, start, match.end()))
         start = match.end()

@@ -116,7 +116,9 @@ SCALES: dict[str, int] = {
     **dict.fromkeys(("hundred",), 100),
     **dict.fromkeys(("thousand", "k", "tausend", "mille", "mil"), 10**3),
     **dict.fromkeys(("million", "millions", "millionen", "mio", "mio.", "millones", "millón"), 10**6),
-    **dict.fromkeys(("billion", "billions", "bn", "milliarden", "milliarde", "mrd", "mrd.", "milliards", "milliard"), 10**9),
+    **dict.fromkeys(
+        ("billion", "billions", "bn", "milliarden", "milliarde", "mrd", "mrd.", "milliards", "milliard"), 10**9
+    ),
     **dict.fromkeys(("trillion", "trillions"), 10**12),
     **dict.fromkeys(("dozen",), 12),
 }

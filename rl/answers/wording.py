@@ -13,7 +13,7 @@ HEDGE = re.compile(
     r"|doubt(?:ful)?|seems?|either|or\sso|or\selse|something\slike|somewhere\sin|some\s(?:say|sources)|others\ssay|alternatively"
     r"|hypothetically|if|assuming|unless|depending|arguably|rumou?red|speculat\w*|wahrscheinlich|vielleicht|vermutlich"
     r"|möglicherweise|eventuell|peut-être|probablement|sans\sdoute|quizás?|tal\svez|posiblemente|forse|probabilmente"
-    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed|thought\sto|considered\sto|said\sto|confirm|ascribed|credited\sto)\b",
+    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed|thought\sto|considered\sto|said\sto|ascribed|credited\sto)\b",
     re.IGNORECASE,
 )
 """Words that leave an answer open."""
@@ -41,7 +41,7 @@ INJECTION = re.compile(
 )
 """Words and signs that speak to who judges."""
 POLITE = re.compile(
-    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?|\bnot\sonly\b"
+    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?"
 )
 """Phrases that hold such a word and mean no harm."""
 FUNCTION_WORDS = frozenset(
@@ -57,13 +57,13 @@ FUNCTION_WORDS = frozenset(
 )
 """Words that name nothing, also with a capital at the beginning of a sentence."""
 TITLES = frozenset(
-    "dr doctor prof professor mr mrs ms miss sir dame king queen emperor empress pope president prince princess lord lady"
+    "dr doctor prof professor mr mrs ms mme mlle miss sir dame king queen emperor empress pope president prince princess lord lady"
     " count duke captain general colonel saint herr frau monsieur madame señor señora don doña tsar czar chancellor"
     " senator mayor governor judge archbishop bishop cardinal father mother sultan shah".split()
 )
 """Titles before a name."""
 SAFE_TITLES = frozenset(
-    "dr doctor prof professor mr mrs ms miss sir dame king queen emperor empress pope president herr frau monsieur madame"
+    "dr doctor prof professor mr mrs ms mme mlle miss sir dame king queen emperor empress pope president herr frau monsieur madame"
     " captain general colonel senator chancellor tsar czar".split()
 )
 """Titles that may be added to a name or left out."""
@@ -71,7 +71,7 @@ DEMONYMS = frozenset(
     "american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss austrian"
     " polish czech russian ukrainian swedish norwegian danish finnish greek turkish chinese japanese korean indian pakistani"
     " australian canadian mexican brazilian argentine argentinian chilean peruvian colombian cuban egyptian nigerian kenyan"
-    " south north israeli iranian iraqi european african asian roman hungarian romanian bulgarian serbian croatian icelandic"
+    " israeli iranian iraqi european african asian roman hungarian romanian bulgarian serbian croatian icelandic"
     " deutscher deutsche britischer französischer us uk u.s".split()
 )
 """Adjectives of countries, which name nothing else."""
@@ -103,15 +103,19 @@ PLACE_HAZARDS = frozenset(
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
-    "more less fewer over under above below least most almost nearly up upwards between exceeding beyond within half double"
+    "more less fewer over under above below least most almost nearly upwards between exceeding beyond within half double"
     " twice triple than before after until till maximum minimum barely roughly-half every per plus minus times another"
     " other extra additional last next mehr weniger über unter fast plus moins más menos mindestens höchstens"
     " earlier later beginning early late mid end through to".split()
 )
 """Words right before a number that make it another one."""
-APPROXIMATION = frozenset("about approximately approx around roughly circa ca some etwa environ unos aproximadamente ungefähr".split())
+APPROXIMATION = frozenset(
+    "about approximately approx around roughly circa ca some etwa environ unos aproximadamente ungefähr".split()
+)
 """Words before a number that leave its last digit open."""
-DATE_HAZARDS = APPROXIMATION | frozenset("before after until till by early late mid between from since c to than pre post".split())
+DATE_HAZARDS = APPROXIMATION | frozenset(
+    "before after until till by early late mid between from since c to than pre post".split()
+)
 """Words right before a date that make it another one."""
 COORDINATION = frozenset(
     "or and nor und oder et ou y o u e also alias aka plus versus vs then with without minus aside rather instead but though"
@@ -130,7 +134,7 @@ FOLLOWERS = frozenset(
     "is are was were be been has had have in at by on from to as for of during since which who that where when because did"
     " does do wrote writes made built won wins founded founds led directed designed painted held took became becomes"
     " makes make gives gave got lies stands according per ist war hat wurde est a es fue was: during after before"
-    " with* remains remained according hosts hosted hosting published publishes came went served serves signed covers"
+    " with* remains remained according hosts hosted hosting published publishes between came went served serves signed covers"
     " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
     " invented discovered created composed played plays sang starred worked works lived lives died born located situated".split()
 )
@@ -148,7 +152,9 @@ NUMBER_FOLLOWER_HAZARDS = frozenset(
 """Words right behind a number that make it another one."""
 EXCUSES = frozenset("sure certainly okay ok yes indeed of course great absolutely done here".split())
 """Words of a short sentence that is no answer."""
-ANNOUNCEMENT = re.compile(r"(?i)(?:let\sme|i'll|i\swill|i\shave|i\ssearched|i\slooked|i\schecked|here\sis|here's|as\srequested)\b[^\d]{0,80}$")
+ANNOUNCEMENT = re.compile(
+    r"(?i)(?:let\sme|i'll|i\swill|i\shave|i\ssearched|i\slooked|i\schecked|here\sis|here's|as\srequested)\b[^\d]{0,80}$"
+)
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
     "actually apparently basically clearly currently definitely evidently eventually exactly finally generally historically"
@@ -168,7 +174,9 @@ ROLES = frozenset(
     " language film book novel song album museum university school college theatre band team club".split()
 )
 """Nouns that may stand before a name and say what it is."""
-ANSWER_FORM = re.compile(r"(?i)\b(?:answer|solution|result|antwort|réponse|respuesta)\s(?:is|was|must\sbe|should\sbe|lautet|ist|est|es)\b|\banswer\s?:")
+ANSWER_FORM = re.compile(
+    r"(?i)\b(?:answer|solution|result|antwort|réponse|respuesta)\s(?:is|was|must\sbe|should\sbe|lautet|ist|est|es)\b|\banswer\s?:"
+)
 """Statement that something is the answer."""
 LABEL = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))[ \t#>-]{0,8}(?:(?:the|my|so|short|final|correct|direct|exact|therefore|thus|,)\s?){0,4}"
