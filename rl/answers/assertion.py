@@ -42,13 +42,15 @@ _JOINT = re.compile(
     re.IGNORECASE,
 )
 _TAKEN_BY = re.compile(
-    r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*|renamed|preced\w+"
+    r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*"
+    r"|renamed|preced\w+"
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
     r"|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
 _SPOKEN = re.compile(r"said|says|claim", re.IGNORECASE)
 _COMPARATIVE = re.compile(
-    r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less|fewer|most|least|worse|better|\w{3,}(?:er|est))\b"
+    r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
+    r"|fewer|most|least|worse|better|\w{3,}(?:er|est))\b"
 )
 
 
@@ -61,7 +63,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if contrast and masked[: contrast.start()].count(MASK):
         masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
         reading = Reading(
-            reading.hits, tuple(one for one in reading.rivals if not contrast.start() <= one.start < contrast.end())
+            reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
         )
     if not has_plain_words(_RENAMED.sub("", masked), expected.question):
         return False
@@ -69,25 +71,25 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if any(not _is_complete(group, expected.parts) for group in groups):
         return False
     for sentence in split_sentences(masked):
-        own = [
+        own_groups = [
             Span(group[0].start, group[-1].end) for group in groups if sentence.start <= group[0].start < sentence.end
         ]
-        rivals = [one for one in reading.rivals if sentence.start <= one.start < sentence.end]
-        if not own and not _is_idle(text, masked, sentence, rivals, expected):
+        rivals = [span for span in reading.rivals if sentence.start <= span.start < sentence.end]
+        if not own_groups and not _is_idle(text, masked, sentence, rivals, expected):
             return False
-        if own and not _sentence_holds(text, masked, sentence, own, rivals, expected):
+        if own_groups and not _sentence_holds(text, masked, sentence, own_groups, rivals, expected):
             return False
     return True
 
 
 def has_plain_words(masked: str, question: str) -> bool:
     """True if a text neither hedges nor denies, and does not speak to its judge. Words of the question may return."""
-    known = {word.plain for word in split_words(question)}
+    question_text = {word.plain for word in split_words(question)}
     plain = wording.POLITE.sub(" ", masked)
     if "?" in plain:
         return False
     return not any(
-        fold(match[0]).strip() not in known
+        fold(match[0]).strip() not in question_text
         for pattern in (wording.HEDGE, wording.DENIAL, wording.CORRECTION, wording.INJECTION)
         for match in pattern.finditer(plain)
     )
@@ -110,7 +112,7 @@ def _mask(text: str, hits: tuple[Span, ...]) -> str:
 def _group(masked: str, hits: tuple[Span, ...]) -> list[list[Span]]:
     """Return the hits in groups that only separators of a list part."""
     groups: list[list[Span]] = []
-    for hit in sorted(hits, key=lambda one: one.start):
+    for hit in sorted(hits, key=lambda span: span.start):
         if groups and _JOINT.fullmatch(masked, groups[-1][-1].end, hit.start):
             groups[-1].append(hit)
         else:
@@ -132,7 +134,7 @@ def _is_idle(text: str, masked: str, sentence: Span, rivals: list[Span], expecte
     if wording.ANSWER_FORM.search(masked, sentence.start, sentence.end) and not is_lead:
         return False
     return (is_lead or len(words) >= MIN_SENTENCE_WORDS) and all(
-        is_excused(masked, one, None, sentence) for one in rivals
+        is_excused(masked, span, None, sentence) for span in rivals
     )
 
 
@@ -142,19 +144,24 @@ def _sentence_holds(
     """True if a sentence asserts each of its groups."""
     if expected.is_choice and not _compares_as_asked(masked[sentence.start : sentence.end], expected.question):
         return False
-    outside = [one for one in rivals if not is_in_bracket(text, one, expected)]
-    known = fold(expected.question)
-    taken = _TAKEN_BY.search(masked, sentence.start, sentence.end)
-    if taken and expected.parts == 1 and fold(taken[0])[:4] not in known and (rivals or not _SPOKEN.match(taken[0])):
+    outside = [span for span in rivals if not is_in_bracket(text, span, expected)]
+    question_text = fold(expected.question)
+    relation = _TAKEN_BY.search(masked, sentence.start, sentence.end)
+    if (
+        relation
+        and expected.parts == 1
+        and fold(relation[0])[:4] not in question_text
+        and (rivals or not _SPOKEN.match(relation[0]))
+    ):
         return False
     for group in groups:
         ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
         if not left_holds(ahead, expected) or not right_holds(behind, expected):
             return False
         if not all(
-            is_excused(masked, one, group, sentence, is_choice=expected.is_choice)
-            for one in outside
-            if not is_region_behind(text, one, group)
+            is_excused(masked, span, group, sentence, is_choice=expected.is_choice)
+            for span in outside
+            if not is_region_behind(text, span, group)
         ):
             return False
     return True
@@ -162,7 +169,7 @@ def _sentence_holds(
 
 def _compares_as_asked(sentence: str, question: str) -> bool:
     """True if all comparatives of a sentence are those of the question."""
-    known = fold(question)
-    if any(match[0] not in known for match in _REVERSED.finditer(fold(sentence))):
+    question_text = fold(question)
+    if any(match[0] not in question_text for match in _REVERSED.finditer(fold(sentence))):
         return False
-    return all(match[1] in known for match in _COMPARATIVE.finditer(fold(sentence)))
+    return all(match[1] in question_text for match in _COMPARATIVE.finditer(fold(sentence)))

@@ -12,7 +12,7 @@ import unicodedata
 
 MAX_CHARACTERS = 2000
 """Answers are cut to this length."""
-STRUCK = "\x1a"
+STRIKE_SIGN = "\x1a"
 """Sign that stands in place of markup that negates its content."""
 _QUOTES = str.maketrans(
     dict.fromkeys('“”„«»‹›"`', " ") | dict.fromkeys("’‘ʼ´", "'") | {"−": "-", "‐": "-", "‑": "-", "…": "."}
@@ -48,7 +48,7 @@ def clean(answer: str) -> str:
     clean("The answer is **Paris** [1].")  # "The answer is Paris ."
     """
     text = _unwrap_json(answer[:MAX_CHARACTERS].strip())
-    text = _TAG.sub(" ", _STRIKE.sub(STRUCK, _plain_characters(text)))
+    text = _TAG.sub(" ", _STRIKE.sub(STRIKE_SIGN, _plain_characters(text)))
     text = _LINK.sub(r"\1", _CITATION.sub(" ", text))
     text = _BOX.sub(r"\1", _BOX.sub(r"\1", text))
     text = _BULLET.sub("", _LATEX.sub(" ", _MATH.sub(r"\1", _SOURCE.sub("", text))))

@@ -23,13 +23,13 @@ def has_code_form(gold: str) -> bool:
 
 def find_code(text: str, gold: str) -> Reading:
     """Return where a text has a code, and the other codes of its form."""
-    wanted = _plain(gold.split()[-1])
-    shape = _shape(wanted)
+    gold_code = _plain(gold.split()[-1])
+    shape = _shape(gold_code)
     hits, rivals = [], []
     for match in _CHUNK.finditer(text):
         end = match.end() - (len(match[0]) - len(match[0].rstrip(".:!'")))
         chunk = _plain(text[match.start() : end])
-        if chunk == wanted or (re.fullmatch(r"v\.?", chunk[: -len(wanted)] or "x") and chunk.endswith(wanted)):
+        if chunk == gold_code or (re.fullmatch(r"v\.?", chunk[: -len(gold_code)] or "x") and chunk.endswith(gold_code)):
             hits.append(Span(match.start(), end))
         elif any(c.isdigit() for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
             rivals.append(Span(match.start(), end))
@@ -40,8 +40,8 @@ def urls_agree(answer: str, gold: str) -> bool:
     """True if the only URL of a short answer is the accepted one, up to scheme, fragment and closing slash."""
     if len(answer) > 3 * len(gold) + 120 or re.search(r"\bnot\b|n't\b|\bor\b|\?\s*$", answer):
         return False
-    found = {_url_key(match[0].rstrip(".,;:!")) for match in _URL.finditer(answer)}
-    return found == {_url_key(gold.strip())}
+    url_keys = {_url_key(match[0].rstrip(".,;:!")) for match in _URL.finditer(answer)}
+    return url_keys == {_url_key(gold.strip())}
 
 
 def _url_key(url: str) -> str:

@@ -19,10 +19,12 @@ MASK = "\x01"
 """Sign that stands in place of a mention of the accepted answer."""
 Flavour = Literal["name", "number", "date"]
 _PREPOSITIONS = frozenset(
-    "of in for to at on by from with during as into about under over between im von de du des zu bei en à por del da di".split()
+    "of in for to at on by from with during as into about under over between im von de du des zu bei en à por"
+    " del da di".split()
 )
 _ARTICLES = frozenset(
-    "the a an der die das den dem la le les l el los las il lo un une una ein eine this that its his her their exactly only just"
+    "the a an der die das den dem la le les l el los las il lo un une una ein eine this that its his her"
+    " their exactly only just"
     " simply about".split()
 ) - {"about"}
 _YEARS = re.compile(
@@ -35,7 +37,7 @@ _PER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What is known of the accepted answer."""
+    """Accepted answer, and what the question says of it."""
 
     text: str
     """Accepted answer as it is written."""
@@ -84,28 +86,28 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
 
 def right_holds(behind: str, expected: Expectation) -> bool:
     """True if the words behind a mention, to the end of its sentence, leave it as it is."""
-    rest = behind.lstrip("' ") if behind[:2] != "'s" else behind
+    remainder = behind.lstrip("' ") if behind[:2] != "'s" else behind
     if behind.startswith(("'s", "-", "/")) and not behind.startswith(("- ", "-- ")):
         return False
-    if not rest or re.fullmatch(r"[.!)\]\s'\"。]*", rest):
+    if not remainder or re.fullmatch(r"[.!)\]\s'\"。]*", remainder):
         return True
-    if rest[0] == "(":
-        inside, closed, after = rest[1:].partition(")")
+    if remainder[0] == "(":
+        inside, closed, after = remainder[1:].partition(")")
         return bool(closed) and bracket_holds(inside, expected) and right_holds(after, expected)
-    if rest[0] == ",":
-        return _apposition_holds(rest[1:].strip(), expected)
-    if rest[0] in "-–—:" and rest[1:2] == " ":
-        words = split_words(rest)
+    if remainder[0] == ",":
+        return _apposition_holds(remainder[1:].strip(), expected)
+    if remainder[0] in "-–—:" and remainder[1:2] == " ":
+        words = split_words(remainder)
         return bool(words) and (
             words[0].plain in wording.FUNCTION_WORDS
             or words[0].text.endswith("'s")
             or (len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower())
         )
-    if rest[0] in ".)!" or rest[0] == MASK:
-        return rest[0] != MASK and right_holds(rest[1:], expected)
-    if not rest[0].isalnum() or not (behind[0].isspace() or behind[0] == "'"):
+    if remainder[0] in ".)!" or remainder[0] == MASK:
+        return remainder[0] != MASK and right_holds(remainder[1:], expected)
+    if not remainder[0].isalnum() or not (behind[0].isspace() or behind[0] == "'"):
         return False
-    return _words_follow(rest, expected)
+    return _words_follow(remainder, expected)
 
 
 def bracket_holds(inside: str, expected: Expectation) -> bool:
@@ -195,24 +197,24 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, *, 
         return lead in _PREPOSITIONS | _ARTICLES
     if rival.start < group.start:
         between = split_words(masked[rival.end : group.start])
-        own = between[-1].plain if between else ""
-        if own in _ARTICLES and len(between) > 1:
-            own = between[-2].plain
+        hit_lead = between[-1].plain if between else ""
+        if hit_lead in _ARTICLES and len(between) > 1:
+            hit_lead = between[-2].plain
         verb = bool(between) and not re.search(r"[,;/&|]|\band\b", masked[rival.end : group.start])
-        if lead in _PREPOSITIONS | _ARTICLES and lead != own and between:
+        if lead in _PREPOSITIONS | _ARTICLES and lead != hit_lead and between:
             return True
-        return verb and len(between) > 1 and own in _PREPOSITIONS and lead != own
+        return verb and len(between) > 1 and hit_lead in _PREPOSITIONS and lead != hit_lead
     if re.fullmatch(r" (?:in|at|on) (?:the )?", masked[group.end : rival.start]):
         return True
     ahead = split_words(masked[sentence.start : group.start])
-    own = ahead[-1].plain if ahead else ""
+    hit_lead = ahead[-1].plain if ahead else ""
     follower = masked[rival.end : rival.end + 2]
     if lead in _ARTICLES and len(words) > 1:
         # "the German capital" says what it is; "the Elbe" is another thing.
         if re.match(r" [a-z]", follower):
             return True
         lead = words[-2].plain
-    return (lead in _PREPOSITIONS and lead != own and lead not in ("with", "to")) or (lead == "than" and is_choice)
+    return (lead in _PREPOSITIONS and lead != hit_lead and lead not in ("with", "to")) or (lead == "than" and is_choice)
 
 
 def _brackets_acronym(plain: str, expected: Expectation) -> bool:
@@ -228,12 +230,14 @@ def _brackets_acronym(plain: str, expected: Expectation) -> bool:
 
 def _expands_initials(text: str, name: str) -> bool:
     """True if a text is a name with the same family name, whose other words begin with the same letters."""
-    words, own = split_words(text), split_words(name)
-    if len(words) < 2 or not own or words[-1].plain != own[-1].plain:
+    words, hit_lead = split_words(text), split_words(name)
+    if len(words) < 2 or not hit_lead or words[-1].plain != hit_lead[-1].plain:
         return False
-    letters = "".join(one.plain if len(one.plain) <= 3 and one.text.isupper() else one.plain[0] for one in own[:-1])
+    letters = "".join(
+        one.plain if len(one.plain) <= 3 and one.text.isupper() else one.plain[0] for one in hit_lead[:-1]
+    )
     return letters == "".join(one.plain[0] for one in words[:-1]) and any(
-        len(one.plain) == 1 or one.text.isupper() for one in own
+        len(one.plain) == 1 or one.text.isupper() for one in hit_lead
     )
 
 
@@ -294,17 +298,17 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
     return plain in wording.CONNECTORS or plain in wording.KIND_HEADS or expected.asks(plain) or plain.endswith("ed")
 
 
-def _apposition_holds(rest: str, expected: Expectation) -> bool:
+def _apposition_holds(remainder: str, expected: Expectation) -> bool:
     """True if what follows a comma says more of the mention, and is no second answer."""
-    words = split_words(rest)
+    words = split_words(remainder)
     if not words:
         return True
     first = words[0]
-    chunk = re.split(r"[,.;(]", rest, maxsplit=1)[0].strip()
+    chunk = re.split(r"[,.;(]", remainder, maxsplit=1)[0].strip()
     if expected.flavour == "name" and expected.parts == 1 and contains(chunk, expected.text):
         if contradicts(chunk, expected.question):
             return False
-        after = rest[len(chunk) :]
+        after = remainder[len(chunk) :]
         return right_holds(after, expected)
     if first.plain in ("and", "or", "but", "then", "also", "with", "not", "plus", "und", "oder", "et", "ou"):
         return first.plain == "and" and len(words) > 1 and words[1].plain in ("is", "was", "it", "has")
@@ -321,9 +325,9 @@ def _apposition_holds(rest: str, expected: Expectation) -> bool:
     )
 
 
-def _words_follow(rest: str, expected: Expectation) -> bool:
+def _words_follow(remainder: str, expected: Expectation) -> bool:
     """True if the first words behind a mention leave it as it is."""
-    words = split_words(rest)
+    words = split_words(remainder)
     if not words:
         return True
     first, second = words[0], words[1].plain if len(words) > 1 else ""
@@ -338,7 +342,7 @@ def _words_follow(rest: str, expected: Expectation) -> bool:
             return False
         if first.plain == "times":
             return len(words) == 1 or second in wording.FUNCTION_WORDS - {"as", "the"}
-        return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(rest)
+        return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(remainder)
     if expected.flavour == "date":
         return not first.is_capitalised or first.plain in wording.FUNCTION_WORDS
     if first.is_capitalised:
@@ -350,7 +354,7 @@ def _words_follow(rest: str, expected: Expectation) -> bool:
         )
     if first.plain == "of":
         return any(
-            contains(rest[words[1].start : words[n].end], expected.text) or expected.asks(second)
+            contains(remainder[words[1].start : words[n].end], expected.text) or expected.asks(second)
             for n in range(1, min(len(words), 4))
         )
     if second and expected.asks(second) and first.plain.endswith("ing"):

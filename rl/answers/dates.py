@@ -30,7 +30,8 @@ _DAY_WORDS = {
     for number, word in enumerate(
         "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
         " fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third"
-        " twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first".split(),
+        " twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth"
+        " thirty-first".split(),
         1,
     )
 }
@@ -46,7 +47,8 @@ _PATTERNS = [
         rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?(?:{_OF}[\s-]{_YEAR})?",
         rf"(?<!\w){_MONTH}\s(?:the\s)?{_DAY}(?![\w:]),?(?:\s(?:of\s|in\s)?{_YEAR})?",
         rf"(?<![\w-]){_MONTH},?{_OF}\s{_YEAR}",
-        r"(?<![\w/.-])(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?![\w-])",
+        r"(?<![\w/.-])(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})(?:[T"
+        r" ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?![\w-])",
         r"(?<![\w/.-])(?P<year>\d{4})[-/](?P<number>0[1-9]|1[0-2])(?![\w/-])",
         r"(?<![\w/.-])(?P<year>\d{4})/(?P<number>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
         r"(?<![\w/.,-])(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?![\w/-])",
@@ -55,8 +57,10 @@ _PATTERNS = [
     )
 ]
 _TIME = re.compile(
-    r"(?<![\w:.,$€£-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2})(?::\d{2})?)?\s?(?P<half>[ap]m|o'clock in the (?:morning|afternoon|evening)|in the (?:morning|afternoon|evening))\b"
-    r"|(?<![\w:.,-])(?P<hour2>\d{1,2})(?::|\s?h\s?|\s?Uhr\s?)(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?:\s?(?:Uhr|hours|hrs))?(?![\w:/])"
+    r"(?<![\w:.,$€£-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2})(?::\d{2})?)?\s?(?P<half>[ap]m|o'clock in the"
+    r" (?:morning|afternoon|evening)|in the (?:morning|afternoon|evening))\b"
+    r"|(?<![\w:.,-])(?P<hour2>\d{1,2})(?::|\s?h\s?|\s?Uhr\s?)(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?:\s?(?:Uhr"
+    r"|hours|hrs))?(?![\w:/])"
     r"|\b(?P<word>noon|midnight)\b",
     re.IGNORECASE,
 )
@@ -93,9 +97,9 @@ def find_days(text: str) -> list[Day]:
     days: list[Day] = []
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
-            if not any(one.start < match.end() and match.start() < one.end for one in days):
+            if not any(mention.start < match.end() and match.start() < mention.end for mention in days):
                 days.append(_read_day(text, match))
-    return sorted(days, key=lambda one: one.start)
+    return sorted(days, key=lambda mention: mention.start)
 
 
 def find_times(text: str) -> list[Time]:
@@ -103,17 +107,17 @@ def find_times(text: str) -> list[Time]:
     return [_read_time(match) for match in _TIME.finditer(text)]
 
 
-def days_agree(said: Day, gold: Day) -> bool:
+def days_agree(answer_value: Day, gold: Day) -> bool:
     """True if a date says all that the accepted one says, and nothing against it."""
-    if not said.is_valid or not gold.is_valid or said.is_before_christ != gold.is_before_christ:
+    if not answer_value.is_valid or not gold.is_valid or answer_value.is_before_christ != gold.is_before_christ:
         return False
-    parts = ((said.year, gold.year), (said.month, gold.month), (said.day, gold.day))
-    return all(expected is None or one == expected for one, expected in parts)
+    parts = ((answer_value.year, gold.year), (answer_value.month, gold.month), (answer_value.day, gold.day))
+    return all(expected is None or mention == expected for mention, expected in parts)
 
 
-def times_agree(said: Time, gold: Time) -> bool:
+def times_agree(answer_value: Time, gold: Time) -> bool:
     """True if two times of day are the same; "9:00" may stand for 9 am, but "5:30" not for 5:30 pm."""
-    return said.minutes >= 0 and said.minutes == gold.minutes
+    return answer_value.minutes >= 0 and answer_value.minutes == gold.minutes
 
 
 def _read_day(text: str, match: re.Match[str]) -> Day:
@@ -152,10 +156,10 @@ def _exists(year: int | None, month: int | None, day: int | None, weekday: str) 
     if day is None:
         return True
     try:
-        found = date(year if year and year >= 1 else 2000, month or 1, day)
+        calendar_day = date(year if year and year >= 1 else 2000, month or 1, day)
     except ValueError:
         return False
-    return not weekday or year is None or year < 1600 or found.weekday() == _WEEKDAYS.index(weekday)
+    return not weekday or year is None or year < 1600 or calendar_day.weekday() == _WEEKDAYS.index(weekday)
 
 
 def _read_time(match: re.Match[str]) -> Time:

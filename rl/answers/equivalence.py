@@ -1,7 +1,8 @@
 """Judgement of a short answer: extraction of what it asserts, and equivalence by the kind of the accepted answer.
 
-The kind is declared by the task or read off the accepted answer: yes or no, "not found", a URL, a date, a time, a number
-with or without a unit, a list, a code, or a name. Pure and bounded: answers are cut at 2,000 characters.
+The kind is declared by the task or read off the accepted answer: yes or no, "not found", a URL, a date, a time, a
+number with or without a unit, a list, a code, or a name. Pure and bounded: longer answers than 2,000 characters are
+wrong.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) ->
     payloads = [text[label.end() : bounds[number + 1]].strip() for number, label in enumerate(labels)]
     ahead = text[: bounds[0]].strip()
     return (
-        all(is_asserted(one, read(one), expected) for one in payloads if one)
+        all(is_asserted(mention, read(mention), expected) for mention in payloads if mention)
         and any(payloads)
         and _is_reasoning(ahead, read, expected)
     )
@@ -111,8 +112,8 @@ def _is_same_text(answer: str, gold: str) -> bool:
     """True if an answer is the accepted one, signs included. Spaces may differ, and capitals where there is no digit:
     "2 Gb" is not "2 GB".
     """
-    one, other = " ".join(answer.split()), " ".join(gold.split())
-    return one == other or (one.casefold() == other.casefold() and not re.search(r"\d", gold) and len(gold) > 3)
+    mention, other = " ".join(answer.split()), " ".join(gold.split())
+    return mention == other or (mention.casefold() == other.casefold() and not re.search(r"\d", gold) and len(gold) > 3)
 
 
 def _choose_reader(
@@ -126,7 +127,7 @@ def _choose_reader(
         flavour = readers[0][1].flavour
 
         def read_all(text: str) -> Reading:
-            return lists.join_readings([one(text) for one, _ in readers])
+            return lists.join_readings([mention(text) for mention, _ in readers])
 
         return read_all, Expectation(gold, question, flavour, len(parts))
     kind = _classify(gold, answer_type, question)
@@ -214,8 +215,8 @@ def _cores(gold: str) -> list[str]:
 
 def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
     hits = _join_brackets(text, find_name(text, names))
-    known = "" if is_choice else question
-    rivals = find_rival_names(text, hits, known)
+    explaining_text = "" if is_choice else question
+    rivals = find_rival_names(text, hits, explaining_text)
     return Reading(tuple(hits), tuple(rivals))
 
 
@@ -224,79 +225,100 @@ def _join_brackets(text: str, hits: list[Span]) -> list[Span]:
     joined: list[Span] = []
     for hit in hits:
         last = joined[-1] if joined else None
-        if last and text[last.end : hit.start].strip() == "(" and text[hit.end : hit.end + 1] == ")":
-            if text[last.start : last.end].casefold() != text[hit.start : hit.end].casefold():
-                joined[-1] = Span(last.start, hit.end + 1)
-                continue
-        joined.append(hit)
+        is_bracketed = last and text[last.end : hit.start].strip() == "(" and text[hit.end : hit.end + 1] == ")"
+        if last and is_bracketed and text[last.start : last.end].casefold() != text[hit.start : hit.end].casefold():
+            joined[-1] = Span(last.start, hit.end + 1)
+        else:
+            joined.append(hit)
     return joined
 
 
 def _read_measures(text: str, gold: str, question: str) -> Reading:
     """Return the numbers of a text that equal the accepted one, and the others of its kind."""
     expected = find_measures(gold)[0]
-    days = [Span(one.start, one.end) for one in find_days(text)] if not expected.has_year_form else []
+    days = [Span(mention.start, mention.end) for mention in find_days(text)] if not expected.has_year_form else []
     measures = find_measures(text, days)
-    hits = [one for one in measures if agree(one, expected, question)]
-    asked = {one.values for one in find_measures(question)}
-    rivals = [one for one in measures if one not in hits and _competes(text, one, expected) and one.values not in asked]
-    return Reading(tuple(Span(one.start, one.end) for one in hits), tuple(Span(one.start, one.end) for one in rivals))
+    hits = [mention for mention in measures if agree(mention, expected, question)]
+    question_values = {mention.values for mention in find_measures(question)}
+    rivals = [
+        mention
+        for mention in measures
+        if mention not in hits and _competes(text, mention, expected) and mention.values not in question_values
+    ]
+    return Reading(
+        tuple(Span(mention.start, mention.end) for mention in hits),
+        tuple(Span(mention.start, mention.end) for mention in rivals),
+    )
 
 
-def _competes(text: str, one: Measure, expected: Measure) -> bool:
+def _competes(text: str, mention: Measure, expected: Measure) -> bool:
     """True if a number is of the kind of the accepted one, and not its conversion or a year beside it."""
-    if is_conversion(one, expected) and "(" in text[max(0, one.start - 3) : one.start]:
+    # "the first survey", "one of them": no counts.
+    if (mention.is_ordinal and not expected.is_ordinal) or text[mention.start : mention.end].casefold() == "one":
         return False
-    if one.dimension and expected.dimension and one.dimension != expected.dimension:
-        return one.dimension.startswith("money ") and expected.dimension.startswith("money ")
-    if one.has_year_form and one.follows_year_word and not one.is_odd and not expected.has_year_form:
+    if is_conversion(mention, expected) and "(" in text[max(0, mention.start - 3) : mention.start]:
         return False
-    if expected.dimension and not one.dimension:
-        return one.is_odd
-    return not (one.dimension and not expected.dimension) or one.is_odd
+    if mention.dimension and expected.dimension and mention.dimension != expected.dimension:
+        return mention.dimension.startswith("money ") and expected.dimension.startswith("money ")
+    if mention.has_year_form and mention.follows_year_word and not mention.is_odd and not expected.has_year_form:
+        return False
+    if expected.dimension and not mention.dimension:
+        return mention.is_odd
+    return not (mention.dimension and not expected.dimension) or mention.is_odd
 
 
 def _read_days(text: str, gold: str, question: str) -> Reading:
     """Return the dates of a text that say the accepted one, and the others."""
-    found = find_days(gold)
-    if not found:
+    gold_days = find_days(gold)
+    if not gold_days:
         return _read_year(text, int(gold), question)
     days = find_days(text)
-    hits = [Span(one.start, one.end) for one in days if days_agree(one, found[0])]
-    rivals = [Span(one.start, one.end) for one in days if not days_agree(one, found[0])]
-    if found[0].month is None:
-        taken = [Span(one.start, one.end) for one in days]
-        years = find_measures(text, taken)
+    hits = [Span(mention.start, mention.end) for mention in days if days_agree(mention, gold_days[0])]
+    rivals = [Span(mention.start, mention.end) for mention in days if not days_agree(mention, gold_days[0])]
+    if gold_days[0].month is None:
+        day_spans = [Span(mention.start, mention.end) for mention in days]
+        years = find_measures(text, day_spans)
         fits = [
-            one
-            for one in years
-            if one.values[0] == found[0].year and not found[0].is_before_christ and not one.is_odd and not one.dimension
+            mention
+            for mention in years
+            if mention.values[0] == gold_days[0].year
+            and not gold_days[0].is_before_christ
+            and not mention.is_odd
+            and not mention.dimension
         ]
-        hits += [Span(one.start, one.end) for one in fits]
+        hits += [Span(mention.start, mention.end) for mention in fits]
         rivals += [
-            Span(one.start, one.end) for one in years if one not in fits and (one.has_year_form or not one.dimension)
+            Span(mention.start, mention.end)
+            for mention in years
+            if mention not in fits and (mention.has_year_form or not mention.dimension)
         ]
     else:
-        taken = [Span(one.start, one.end) for one in days]
-        rivals += [Span(one.start, one.end) for one in find_measures(text, taken) if one.has_year_form]
+        day_spans = [Span(mention.start, mention.end) for mention in days]
+        rivals += [
+            Span(mention.start, mention.end) for mention in find_measures(text, day_spans) if mention.has_year_form
+        ]
     return Reading(tuple(hits), tuple(rivals))
 
 
 def _read_year(text: str, year: int, question: str) -> Reading:
     days = find_days(text)
-    fits = [Span(one.start, one.end) for one in days if one.year == year and one.is_valid and not one.is_before_christ]
-    rivals = [
-        Span(one.start, one.end)
-        for one in days
-        if one.year not in (year, None) or one.is_before_christ or not one.is_valid
+    fits = [
+        Span(mention.start, mention.end)
+        for mention in days
+        if mention.year == year and mention.is_valid and not mention.is_before_christ
     ]
-    taken = [Span(one.start, one.end) for one in days]
-    asked = {one.values for one in find_measures(question)}
-    for one in find_measures(text, taken):
-        span = Span(one.start, one.end)
-        if one.values[0] == year and not one.is_odd and not one.dimension and not one.is_ordinal:
+    rivals = [
+        Span(mention.start, mention.end)
+        for mention in days
+        if mention.year not in (year, None) or mention.is_before_christ or not mention.is_valid
+    ]
+    day_spans = [Span(mention.start, mention.end) for mention in days]
+    question_values = {mention.values for mention in find_measures(question)}
+    for mention in find_measures(text, day_spans):
+        span = Span(mention.start, mention.end)
+        if mention.values[0] == year and not mention.is_odd and not mention.dimension and not mention.is_ordinal:
             fits.append(span)
-        elif (one.has_year_form or one.is_odd) and one.values not in asked:
+        elif (mention.has_year_form or mention.is_odd) and mention.values not in question_values:
             rivals.append(span)
     return Reading(tuple(fits), tuple(rivals))
 
@@ -304,5 +326,7 @@ def _read_year(text: str, year: int, question: str) -> Reading:
 def _read_times(text: str, gold: str, question: str) -> Reading:
     expected = find_times(gold)[0]
     times = find_times(text)
-    hits = tuple(Span(one.start, one.end) for one in times if times_agree(one, expected))
-    return Reading(hits, tuple(Span(one.start, one.end) for one in times if not times_agree(one, expected)))
+    hits = tuple(Span(mention.start, mention.end) for mention in times if times_agree(mention, expected))
+    return Reading(
+        hits, tuple(Span(mention.start, mention.end) for mention in times if not times_agree(mention, expected))
+    )

@@ -41,15 +41,15 @@ def join_readings(readings: list[Reading]) -> Reading:
     """Return one reading of a list out of those of its parts: what is a hit for one part is no rival for another."""
     hits = [Span(hit.start, hit.end, part) for part, reading in enumerate(readings) for hit in reading.hits]
     # The longer of two overlapping hits counts.
-    hits.sort(key=lambda one: (-(one.end - one.start), one.start))
-    kept: list[Span] = []
+    hits.sort(key=lambda mention: (-(mention.end - mention.start), mention.start))
+    distinct_hits: list[Span] = []
     for hit in hits:
-        if not any(one.start < hit.end and hit.start < one.end for one in kept):
-            kept.append(hit)
+        if not any(mention.start < hit.end and hit.start < mention.end for mention in distinct_hits):
+            distinct_hits.append(hit)
     rivals = {
         (rival.start, rival.end): rival
         for reading in readings
         for rival in reading.rivals
-        if not any(hit.start < rival.end and rival.start < hit.end for hit in kept)
+        if not any(hit.start < rival.end and rival.start < hit.end for hit in distinct_hits)
     }
-    return Reading(tuple(sorted(kept, key=lambda one: one.start)), tuple(rivals.values()))
+    return Reading(tuple(sorted(distinct_hits, key=lambda mention: mention.start)), tuple(rivals.values()))

@@ -19,7 +19,8 @@ _SIGN = re.compile(r"(?:(?<![\w)\]%.])[-−–]|\b(?:minus|negative)\s)$", re.IG
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|º|ª|ème|er|e)(?![\w'])")
 _ODD_BEFORE = re.compile(r"(?:[\w^/:.,·][-–—]|(?<!http)[^\W\d_]|[\d)][/:^.,*×]|[/^:\x1a<>≤≥≠=!#'])$")
 _ODD_AFTER = re.compile(
-    r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d|\s(?:out\s)?of\s(?:the\s)?\d"
+    r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d"
+    r"|\s(?:out\s)?of\s(?:the\s)?\d"
 )
 _YEAR_BEFORE = re.compile(
     r"\b(?:in|since|by|from|until|till|during|of|year|on|circa|before|after|around|between|and|early|late|im|en|depuis"
@@ -52,9 +53,9 @@ class Measure:
     follows_year_word: bool = False
 
 
-def find_measures(text: str, taken: Iterable[Span] = ()) -> list[Measure]:
+def find_measures(text: str, day_spans: Iterable[Span] = ()) -> list[Measure]:
     """Return the numbers of a text in order, without those in the spans that are taken."""
-    spans = list(taken)
+    spans = list(day_spans)
     measures: list[Measure] = []
     for numeral in _find_numerals(text):
         if measures and numeral.start < measures[-1].end:
@@ -65,40 +66,40 @@ def find_measures(text: str, taken: Iterable[Span] = ()) -> list[Measure]:
     return _merge_compounds(text, measures)
 
 
-def agree(said: Measure, gold: Measure, question: str) -> bool:
+def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     """True if two numbers are equal at the precision of the second one. The question may name a unit that one lacks."""
-    if said.is_odd or gold.is_odd or (said.is_ordinal and not gold.is_ordinal):
+    if candidate.is_odd or gold.is_odd or (candidate.is_ordinal and not gold.is_ordinal):
         return False
-    if said.dimension != gold.dimension and not _is_same_money(said, gold):
-        plain, full = (said, gold) if not said.dimension else (gold, said)
+    if candidate.dimension != gold.dimension and not _is_same_money(candidate, gold):
+        plain, full = (candidate, gold) if not candidate.dimension else (gold, candidate)
         if plain.dimension or not _names_unit(question, full):
             return False
-        return any(one in gold.values for one in _rescale(said, gold))
-    if any(one in gold.values for one in said.values):
+        return any(entry in gold.values for entry in _rescale(candidate, gold))
+    if any(entry in gold.values for entry in candidate.values):
         return True
     # A conversion may be rounded, but not more coarsely than the accepted number is.
-    is_converted = said.factor != gold.factor and said.step <= gold.step * Fraction(101, 100)
-    return is_converted and any(abs(one - gold.values[0]) <= gold.step / 2 for one in said.values)
+    is_converted = candidate.factor != gold.factor and candidate.step <= gold.step * Fraction(101, 100)
+    return is_converted and any(abs(entry - gold.values[0]) <= gold.step / 2 for entry in candidate.values)
 
 
-def is_conversion(said: Measure, gold: Measure) -> bool:
+def is_conversion(candidate: Measure, gold: Measure) -> bool:
     """True if a number is about another one, in another unit: "84 km (52 mi)"."""
-    if said.dimension != gold.dimension or said.factor == gold.factor:
+    if candidate.dimension != gold.dimension or candidate.factor == gold.factor:
         return False
-    return abs(said.values[0] - gold.values[0]) <= max(said.step, abs(gold.values[0]) * Fraction(3, 100))
+    return abs(candidate.values[0] - gold.values[0]) <= max(candidate.step, abs(gold.values[0]) * Fraction(3, 100))
 
 
-def _rescale(said: Measure, gold: Measure) -> list[Fraction]:
+def _rescale(candidate: Measure, gold: Measure) -> list[Fraction]:
     """Return the values of a number as if both had the unit of the one that has a unit."""
-    if said.dimension:
-        return [value / said.factor for value in said.values]
-    return [value * gold.factor for value in said.values]
+    if candidate.dimension:
+        return [value / candidate.factor for value in candidate.values]
+    return [value * gold.factor for value in candidate.values]
 
 
-def _is_same_money(said: Measure, gold: Measure) -> bool:
-    if not (said.dimension.startswith("money ") and gold.dimension.startswith("money ")):
+def _is_same_money(candidate: Measure, gold: Measure) -> bool:
+    if not (candidate.dimension.startswith("money ") and gold.dimension.startswith("money ")):
         return False
-    said_code, gold_code = said.dimension[6:], gold.dimension[6:]
+    said_code, gold_code = candidate.dimension[6:], gold.dimension[6:]
     return (said_code == "$" and gold_code in ("USD", "CAD", "AUD", "NZD", "HKD", "SGD")) or (
         gold_code == "$" and said_code == "USD"
     )
@@ -116,32 +117,32 @@ def _names_unit(question: str, measure: Measure) -> bool:
     plain = question.casefold()
     if measure.dimension.startswith("money "):
         code = measure.dimension[6:]
-        names = [name for name, one in CURRENCIES.items() if one == code or (code == "$" and one == "USD")]
+        names = [name for name, entry in CURRENCIES.items() if entry == code or (code == "$" and entry == "USD")]
     elif measure.dimension == "percent":
         return bool(re.search(_QUESTION_CUES["percent"], plain))
     elif measure.dimension == "months" and measure.factor == 12 and re.search(r"\bhow old\b|\bage\b", plain):
         return True
     else:
         unit = UNITS.get(measure.unit) or UNITS_IN_SMALL.get(measure.unit.casefold())
-        names = [name for name, one in UNITS.items() if one == unit and (len(name) > 1 or not name.isalpha())]
+        names = [name for name, entry in UNITS.items() if entry == unit and (len(name) > 1 or not name.isalpha())]
     return any(re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", plain) for name in names)
 
 
 def _find_numerals(text: str) -> Iterator[Numeral]:
     """Yield numbers in digits and in words, in the order of the text."""
     words = split_words(text)
-    found = [_digits(match) for match in NUMERAL.finditer(text) if len(match[0]) <= MAX_DIGITS]
+    numerals = [_digits(match) for match in NUMERAL.finditer(text) if len(match[0]) <= MAX_DIGITS]
     index = 0
     while index < len(words):
         numeral = None if words[index].text[0].isdigit() else read_words(words, index, text)
         if numeral is not None:
-            found.append(numeral[0])
+            numerals.append(numeral[0])
             index = numeral[1]
             continue
         if words[index].plain == "dozen" and index and words[index - 1].plain in ("a", "one"):
-            found.append(Numeral((Fraction(12),), Fraction(1), words[index].start, words[index].end, is_word=True))
+            numerals.append(Numeral((Fraction(12),), Fraction(1), words[index].start, words[index].end, is_word=True))
         index += 1
-    yield from sorted(found, key=lambda one: one.start)
+    yield from sorted(numerals, key=lambda entry: entry.start)
 
 
 def _digits(match: re.Match[str]) -> Numeral:
@@ -188,7 +189,8 @@ def _is_odd(text: str, numeral: Numeral, start: int, end: int, is_ordinal: bool)
         half = re.search(r"\b(?:half|quarter)\s(?:a\s|an\s|of\s)?$", text[max(0, start - 12) : start])
         fraction = is_ordinal and re.match(r"s?\sof\b", after)
         part = re.match(
-            r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths|eighths|tenths)\b",
+            r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths"
+            r"|eighths|tenths)\b",
             after,
         )
         return bool(half or fraction or part)
@@ -203,12 +205,12 @@ def _read_currency_before(text: str, start: int) -> tuple[str, int]:
 
 
 def _read_currency_after(text: str, end: int) -> tuple[str, int]:
-    rest = text[end : end + 30]
-    words = re.findall(r"[^\s\d,;:()!?]+", rest.lstrip(" -"))[:2]
+    remainder = text[end : end + 30]
+    words = re.findall(r"[^\s\d,;:()!?]+", remainder.lstrip(" -"))[:2]
     for count in (2, 1):
         name = " ".join(words[:count]).rstrip(".'")
         code = CURRENCIES.get(name) or (CURRENCIES.get(name.casefold(), "") if len(name) > 3 else "")
-        if len(words) >= count and code and (at := rest.find(name)) in (0, 1):
+        if len(words) >= count and code and (at := remainder.find(name)) in (0, 1):
             return code, end + at + len(name)
     return "", end
 
@@ -229,43 +231,43 @@ def _read_scale(text: str, end: int, is_word: bool, is_money: bool) -> tuple[Fra
 
 def _read_unit(text: str, end: int) -> tuple[str, Fraction, str, int]:
     """Return the dimension, the factor and the spelling of the unit at a place, and the place behind it."""
-    rest = text[end : end + 45].partition("\n")[0]
-    gap = len(rest) - len(rest.lstrip(" -"))
+    remainder = text[end : end + 45].partition("\n")[0]
+    gap = len(remainder) - len(remainder.lstrip(" -"))
     if gap > 1:
         return "", Fraction(1), "", end
-    words = re.findall(r"\S+", rest[gap:])[:MAX_UNIT_WORDS]
+    words = re.findall(r"\S+", remainder[gap:])[:MAX_UNIT_WORDS]
     for count in range(len(words), 0, -1):
-        name = re.match(r"\S+(?:\s\S+){%d}" % (count - 1), rest[gap:])
+        name = re.match(rf"\S+(?:\s\S+){{{count - 1}}}", remainder[gap:])
         spelling = name[0].rstrip(".,;:!?)('\"") if name else ""
-        for one in dict.fromkeys(
+        for entry in dict.fromkeys(
             (spelling, spelling.partition("-")[0] if count == 1 and "light" not in spelling else spelling)
         ):
-            unit = UNITS.get(one) or (UNITS_IN_SMALL.get(one.casefold()) if len(one) > 3 else None)
+            unit = UNITS.get(entry) or (UNITS_IN_SMALL.get(entry.casefold()) if len(entry) > 3 else None)
             if unit:
-                return *unit, one, end + gap + len(one)
+                return *unit, entry, end + gap + len(entry)
     return "", Fraction(1), "", end
 
 
 def _merge_compounds(text: str, measures: list[Measure]) -> list[Measure]:
     """Return the numbers with "1 hour 30 minutes" and "6 ft 2 inches" as one."""
     merged: list[Measure] = []
-    for one in measures:
+    for entry in measures:
         last = merged[-1] if merged else None
         if (
             last
-            and one.dimension
-            and last.dimension == one.dimension
-            and one.factor < last.factor
-            and not one.is_odd
-            and re.fullmatch(r"\s?(?:,|and)?\s?", text[last.end : one.start])
+            and entry.dimension
+            and last.dimension == entry.dimension
+            and entry.factor < last.factor
+            and not entry.is_odd
+            and re.fullmatch(r"\s?(?:,|and)?\s?", text[last.end : entry.start])
         ):
-            total = tuple(last.values[0] + value for value in one.values)
-            merged[-1] = replace(one, values=total, start=last.start, is_odd=last.is_odd)
+            total = tuple(last.values[0] + value for value in entry.values)
+            merged[-1] = replace(entry, values=total, start=last.start, is_odd=last.is_odd)
         else:
-            merged.append(one)
+            merged.append(entry)
     return merged
 
 
 def same_words(text: str, other: str) -> bool:
     """True if two texts have the same words."""
-    return [one.plain for one in split_words(text)] == [one.plain for one in split_words(fold(other))]
+    return [entry.plain for entry in split_words(text)] == [entry.plain for entry in split_words(fold(other))]

@@ -17,7 +17,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an answer mentions."""
+    """Mentions of an answer, sorted into hits and rivals."""
 
     hits: tuple[Span, ...] = field(default=())
     """Mentions that equal a part of the accepted answer."""

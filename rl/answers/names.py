@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise
 
 from webemu.rl.answers.folding import Word, fold_umlauts, split_words
 from webemu.rl.answers.mention import Span
@@ -23,18 +24,19 @@ _ORDINAL_WORDS = {
         "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
     )
 }
-_NUMBER_WORDS = {
-    word: f"#{number}" for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
-}
+_CARDINALS = "one two three four five six seven eight nine ten"
+_NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate(_CARDINALS.split(), 1)}
 _SPELLINGS = {
-    "st": "st", "saint": "st", "ste": "st", "sainte": "st", "sankt": "st", "centre": "center", "theatre": "theater", "grey": "gray",
-    "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof", "jnr": "jr", "junior": "jr",
-    "senior": "sr", "snr": "sr",
+    "saint": "st", "ste": "st", "sainte": "st", "sankt": "st",
+    "centre": "center", "theatre": "theater", "grey": "gray",
+    "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
+    "jnr": "jr", "junior": "jr", "senior": "sr", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (
     ("United States", "United States of America", "US", "USA"), ("United Kingdom", "UK"), ("European Union", "EU"),
     ("United Nations", "UN"), ("United Arab Emirates", "UAE"), ("Soviet Union", "USSR"), ("New York City", "NYC"),
-    ("World War II", "Second World War", "WWII", "WW2", "WW II"), ("World War I", "First World War", "WWI", "WW1", "WW I"),
+    ("World War II", "Second World War", "WWII", "WW2", "WW II"),
+    ("World War I", "First World War", "WWI", "WW1", "WW I"),
     ("north atlantic treaty organization", "nato"), ("federal bureau of investigation", "fbi"),
     ("central intelligence agency", "cia"), ("british broadcasting corporation", "bbc"),
     ("massachusetts institute of technology", "mit"), ("world health organization", "who"),
@@ -54,19 +56,19 @@ MAX_INITIALS = 3
 def find_name(text: str, spellings: Iterable[str], part: int = 0) -> list[Span]:
     """Return where a text has a name, in any of its spellings; the longest reading at each place."""
     words = split_words(text)[:MAX_WORDS]
-    wanted: set[tuple[str, ...]] = set()
+    name_forms: set[tuple[str, ...]] = set()
     longest, joints = 0, set(" .-'")
     for spelling in spellings:
         gold_words = split_words(spelling)
-        wanted |= _variants(gold_words, spelling)
+        name_forms |= _variants(gold_words, spelling)
         longest = max(longest, len(gold_words))
-        joints |= {c for a, b in zip(gold_words, gold_words[1:], strict=False) for c in spelling[a.end : b.start]}
-    if not wanted or longest > MAX_NAME_WORDS:
+        joints |= {c for a, b in pairwise(gold_words) for c in spelling[a.end : b.start]}
+    if not name_forms or longest > MAX_NAME_WORDS:
         return []
     spans: list[Span] = []
     first = 0
     while first < len(words):
-        last = _longest_match(text, words, first, first + longest + 4, wanted, joints)
+        last = _longest_match(text, words, first, first + longest + 4, name_forms, joints)
         if last > first:
             spans.append(Span(words[first].start, words[last - 1].end, part))
         first = max(last, first + 1)
@@ -77,7 +79,7 @@ def spell_out(name: str, texts: Iterable[str]) -> list[str]:
     """Return a name with the short forms that everybody knows, or that a text puts in brackets behind it."""
     spellings = [name]
     plain = _canonical(split_words(name), name)
-    spellings += [one for group in _abbreviations() if plain in group for one in group.values()]
+    spellings += [part for group in _abbreviations() if plain in group for part in group.values()]
     for text in texts:
         for match in re.finditer(r"\(([^\W\d_][\w.&-]{1,9})\)", text):
             before = text[max(0, match.start() - 120) : match.start()]
@@ -91,13 +93,13 @@ def spell_out(name: str, texts: Iterable[str]) -> list[str]:
 @cache
 def _abbreviations() -> tuple[dict[tuple[str, ...], str], ...]:
     """Return the groups of equal names, each by its canonical words."""
-    return tuple({_canonical(split_words(one), one): one for one in group} for group in _ABBREVIATIONS)
+    return tuple({_canonical(split_words(part), part): part for part in group} for group in _ABBREVIATIONS)
 
 
 def is_acronym(short: str, name: str) -> bool:
     """True if a word is made of the first letters of a name's words; small words may be left out."""
     letters = re.sub(r"[^\w]", "", short).casefold()
-    words = [one.plain for one in split_words(name)]
+    words = [part.plain for part in split_words(name)]
     full = "".join(word[0] for word in words)
     big = "".join(
         word[0] for word in words if word not in _AND and word not in ("of", "the", "for", "in", "de", "der", "la")
@@ -106,7 +108,7 @@ def is_acronym(short: str, name: str) -> bool:
 
 
 def _expansion(before: str, short: str) -> str:
-    """Return the capitalised words at the end of a text whose first letters a short form has; empty if there are none."""
+    """Return the capitalised words at the end of a text whose first letters a short form has; empty without any."""
     words = split_words(before)
     for count in range(2, min(len(words), 10) + 1):
         name = before[words[-count].start : words[-1].end]
@@ -116,7 +118,7 @@ def _expansion(before: str, short: str) -> str:
 
 
 def _longest_match(
-    text: str, words: list[Word], first: int, limit: int, wanted: set[tuple[str, ...]], joints: set[str]
+    text: str, words: list[Word], first: int, limit: int, name_forms: set[tuple[str, ...]], joints: set[str]
 ) -> int:
     """Return the index behind the longest name that begins at a word; `first` if there is none."""
     best, end = first, first
@@ -124,11 +126,11 @@ def _longest_match(
         if end > first:
             gap = text[words[end - 1].end : words[end].start]
             is_initial = len(words[end - 1].text) <= 4 or words[end - 1].plain in _SPELLINGS
-            if (not set(gap) <= joints and not gap == ", ") or ("." in gap and not is_initial) or len(gap) > 3:
+            if (not set(gap) <= joints and gap != ", ") or ("." in gap and not is_initial) or len(gap) > 3:
                 break
         end += 1
         window = words[first:end]
-        if _variants(window, text) & wanted:
+        if _variants(window, text) & name_forms:
             best = end
     return best
 
@@ -166,10 +168,10 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
         parts = parts[1:]
     while len(parts) > 1 and parts[-1] in COMPANY_FORMS:
         parts = parts[:-1]
-    kept = [
-        one for i, one in enumerate(parts) if not (one == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
+    name_parts = [
+        part for i, part in enumerate(parts) if not (part == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
     ]
-    return _join_initials(kept)
+    return _join_initials(name_parts)
 
 
 def _part(word: Word, index: int, umlauts: bool) -> str:
@@ -199,12 +201,12 @@ def _join_initials(parts: list[str]) -> tuple[str, ...]:
     """Return the words with runs of single letters as one."""
     joined: list[str] = []
     run = 0
-    for one in parts:
-        is_single = len(one) == 1 and one.isalpha()
+    for part in parts:
+        is_single = len(part) == 1 and part.isalpha()
         if is_single and 0 < run < MAX_INITIALS:
-            joined[-1] += one
+            joined[-1] += part
         else:
-            joined.append(one)
+            joined.append(part)
             run = 0
         run = run + 1 if is_single else 0
     return tuple(joined)

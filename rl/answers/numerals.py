@@ -27,7 +27,7 @@ _TENS = {word: 20 + 10 * i for i, word in enumerate("twenty thirty forty fifty s
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12,
-    **{f"{word}th": number for word, number in _SMALL.items() if word not in ("one", "two", "three", "five", "eight", "nine", "twelve", "zero")},
+    **{f"{word}th": number for word, number in _SMALL.items() if number not in (0, 1, 2, 3, 5, 8, 9, 12)},
     **{f"{word[:-1]}ieth": number for word, number in _TENS.items()}, "hundredth": 100,
 }  # fmt: skip
 _GERMAN_SMALL = dict(zip(
@@ -36,11 +36,17 @@ _GERMAN_SMALL = dict(zip(
 _GERMAN_TENS = dict(
     zip("zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig".split(), range(20, 100, 10), strict=True)
 )
+_GERMAN_COMPOUNDS = {
+    f"{small}und{ten}": value + number
+    for ten, value in _GERMAN_TENS.items()
+    for small, number in _GERMAN_SMALL.items()
+    if 0 < number < 10
+}
 _FOREIGN = {
     **{word: number for word, number in _GERMAN_SMALL.items() if word not in ("ein", "elf")}, "eins": 1,
-    **_GERMAN_TENS,
-    **{f"{small}und{ten}": value + number for ten, value in _GERMAN_TENS.items() for small, number in _GERMAN_SMALL.items() if 0 < number < 10},
-    "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "sept": 7, "huit": 8, "neuf": 9, "dix": 10, "douze": 12, "quinze": 15, "vingt": 20,
+    **_GERMAN_TENS, **_GERMAN_COMPOUNDS,
+    "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "huit": 8, "neuf": 9, "dix": 10, "douze": 12, "quinze": 15,
+    "vingt": 20,
     "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "siete": 7, "ocho": 8, "nueve": 9, "diez": 10, "veinte": 20,
 }  # fmt: skip
 
@@ -85,8 +91,10 @@ def read_words(words: list[Word], first: int, text: str) -> tuple[Numeral, int] 
     is none.
     """
     if words[first].plain in _FOREIGN:
-        one = words[first]
-        return Numeral((Fraction(_FOREIGN[one.plain]),), Fraction(1), one.start, one.end, is_word=True), first + 1
+        first_word = words[first]
+        return Numeral(
+            (Fraction(_FOREIGN[first_word.plain]),), Fraction(1), first_word.start, first_word.end, is_word=True
+        ), first + 1
     total = group = Fraction(0)
     index, last, ordinal, previous = first, -1, False, ""
     while index < len(words) and not ordinal:
@@ -118,14 +126,16 @@ def read_words(words: list[Word], first: int, text: str) -> tuple[Numeral, int] 
     return Numeral((value,), Fraction(1), words[first].start, words[last].end, ordinal, True), last + 1
 
 
-def _read_decimals(words: list[Word], first: int, point: int, whole: Fraction, text: str) -> tuple[Numeral, int] | None:
+def _read_decimals(
+    words: list[Word], first: int, point: int, integer_part: Fraction, text: str
+) -> tuple[Numeral, int] | None:
     """Return a number such as "one point two", with a scale word behind it."""
     index, digits = point + 1, ""
     while index < len(words) and _SMALL.get(words[index].plain, 10) < 10:
         digits, index = digits + str(_SMALL[words[index].plain]), index + 1
     if not digits:
         return None
-    value, step = whole + Fraction(int(digits), 10 ** len(digits)), Fraction(1, 10 ** len(digits))
+    value, step = integer_part + Fraction(int(digits), 10 ** len(digits)), Fraction(1, 10 ** len(digits))
     if index < len(words) and words[index].plain in _SCALES:
         scale = _SCALES[words[index].plain]
         return Numeral((value * scale,), step * scale, words[first].start, words[index].end, is_word=True), index + 1

@@ -16,26 +16,37 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"(?:(?:(?:the|my|final|short|correct)\s){0,3}answer\s?(?:is|:|-)|(?:according|based|judging|looking|per)\b[^,]{0,80},|so,?|thus,?|therefore,?)\s*",
+    r"(?:(?:(?:the|my|final|short|correct)\s){0,3}answer\s?(?:is|:|-)|(?:according|based|judging|looking"
+    r"|per)\b[^,]{0,80},|so,?|thus,?|therefore,?)\s*",
     re.IGNORECASE,
 )
 _NO_NOUNS = frozenset(
-    "idea information one answer record data results clue evidence such source sources mention further number way doubt".split()
+    "idea information one answer record data results clue evidence such source sources mention further number"
+    " way doubt".split()
 )
 _ABSENCE = re.compile(
-    r"\b(?:unable\sto|cannot|can't|can\snot|could\snot|couldn't|did\snot|didn't|does\snot|doesn't|do\snot|don't|is\snot|isn't|was\snot|wasn't"
-    r"|are\snot|aren't|were\snot|weren't|not|no|none|nothing|nowhere|never|nobody|without|failed\sto|fails?\sto|lacks?|neither)\b"
-    r"[^.!?]{0,80}?\b(?:f[io]u?nd\w*|stat(?:e|es|ed|ing)|sa(?:y|ys|id)|mention\w*|known?|determin\w+|available|information|appears?|exists?"
-    r"|records?|data|answer\w*|evidence|contains?|provid\w+|giv(?:e|es|en)|list(?:s|ed)?|specif\w+|disclos\w+|document\w*|report\w*"
-    r"|publish\w*|locat\w+|such|results?|tells?|told|indicat\w+|identif\w+|recorded|included?|includes|there|verif(?:y|ied)|relevant|about\sit|about\sthis)\b"
-    r"|\b(?:unknown|unanswerable|undetermined|unavailable|unspecified|undisclosed|unstated|n/a|not\sapplicable|no\sanswer)\b"
-    r"|\bnicht\s(?:gefunden|bekannt|angegeben|auffindbar)|\bkeine\s(?:angaben?|informationen)|\bnon\strouvé|\bpas\s(?:trouvé|d'information)"
+    r"\b(?:unable\sto|cannot|can't|can\snot|could\snot|couldn't|did\snot|didn't|does\snot|doesn't|do\snot"
+    r"|don't|is\snot|isn't|was\snot|wasn't"
+    r"|are\snot|aren't|were\snot|weren't|not|no|none|nothing|nowhere|never|nobody|without|failed\sto"
+    r"|fails?\sto|lacks?|neither)\b"
+    r"[^.!?]{0,80}?\b(?:f[io]u?nd\w*|stat(?:e|es|ed|ing)|sa(?:y|ys|id)|mention\w*|known?|determin\w+|available"
+    r"|information|appears?|exists?"
+    r"|records?|data|answer\w*|evidence|contains?|provid\w+|giv(?:e|es|en)|list(?:s|ed)?|specif\w+|disclos\w+"
+    r"|document\w*|report\w*"
+    r"|publish\w*|locat\w+|such|results?|tells?|told|indicat\w+|identif\w+|recorded|included?|includes|there"
+    r"|verif(?:y|ied)|relevant|about\sit|about\sthis)\b"
+    r"|\b(?:unknown|unanswerable|undetermined|unavailable|unspecified|undisclosed|unstated|n/a|not\sapplicable"
+    r"|no\sanswer)\b"
+    r"|\bnicht\s(?:gefunden|bekannt|angegeben|auffindbar)|\bkeine\s(?:angaben?|informationen)|\bnon\strouvé"
+    r"|\bpas\s(?:trouvé|d'information)"
     r"|\bno\sse\s(?:encontró|encuentra|sabe)|\bno\shay\sinformación",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
-    r"\b(?:but|however|probably|perhaps|maybe|likely|guess|estimate|i\sthink|i\sbelieve|might|suppose|if\sforced|best\sguess|nevertheless"
-    r"|not\s(?:unknown|hard|difficult|true|a\sproblem|the\scase|only)|did\s?n[o']t\s(?:search|look|try|bother|check)|without\ssearching|it\swas\sfound|easily)\b",
+    r"\b(?:but|however|probably|perhaps|maybe|likely|guess|estimate|i\sthink|i\sbelieve|might|suppose"
+    r"|if\sforced|best\sguess|nevertheless"
+    r"|not\s(?:unknown|hard|difficult|true|a\sproblem|the\scase|only)|did\s?n[o']t\s(?:search|look|try|bother"
+    r"|check)|without\ssearching|it\swas\sfound|easily)\b",
     re.IGNORECASE,
 )
 _INJECTION = re.compile(
@@ -75,17 +86,17 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
     text, expected = clean(answer), polarity_of(gold)
     if len(text) > MAX_CHARACTERS or "?" in text or _INJECTION.search(text) or _is_hedged(text):
         return False
-    said = polarity_of(text)
+    answer_polarity = polarity_of(text)
     plain = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
-    rest = plain[re.search(r"\w+", plain).end() :] if said and re.search(r"\w+", plain) else plain  # type: ignore[union-attr]
-    if not said:
+    remainder = plain[re.search(r"\w+", plain).end() :] if answer_polarity and re.search(r"\w+", plain) else plain  # type: ignore[union-attr]
+    if not answer_polarity:
         return _restates(plain, question) == expected
-    words = {word.plain for word in split_words(rest)}
-    if said != expected or words & (_NO if said == "yes" else _YES):
+    words = {word.plain for word in split_words(remainder)}
+    if answer_polarity != expected or words & (_NO if answer_polarity == "yes" else _YES):
         return False
     if words & {"actually", "but", "however", "wait", "rather"}:
         return False
-    return not (_NEGATION.search(rest) if said == "yes" else _restates(rest, question) == "yes")
+    return not (_NEGATION.search(remainder) if answer_polarity == "yes" else _restates(remainder, question) == "yes")
 
 
 def _is_hedged(text: str) -> bool:
@@ -98,12 +109,12 @@ def _is_hedged(text: str) -> bool:
 
 def _restates(text: str, question: str) -> str:
     """Return `yes` or `no` if a sentence says what was asked or denies it; empty if it says something else."""
-    asked = [word.plain for word in split_words(question) if word.plain not in wording.FUNCTION_WORDS]
+    question_words = [word.plain for word in split_words(question) if word.plain not in wording.FUNCTION_WORDS]
     words = [word.plain[:4] for word in split_words(text)]
-    shared = sum(word[:4] in words for word in asked)
+    shared = sum(word[:4] in words for word in question_words)
     # "The Atlantic is larger than the Pacific" turns the question around.
-    places = [words.index(word[:4]) for word in asked if word[:4] in words]
-    if not asked or places != sorted(places) or shared < max(1, 0.6 * len(asked)):
+    places = [words.index(word[:4]) for word in question_words if word[:4] in words]
+    if not question_words or places != sorted(places) or shared < max(1, 0.6 * len(question_words)):
         return ""
     return "no" if _NEGATION.search(text) else "yes"
 
@@ -115,10 +126,12 @@ def says_not_found(answer: str, question: str) -> bool:
         return False
     if not _ABSENCE.search(text) and fold(text).strip(" .!") not in ("none", "nothing", "unknown"):
         return False
-    known = set(re.findall(r"\w+", question))
-    if any(number not in known for number in re.findall(r"\d+", text)):
+    question_numbers = set(re.findall(r"\w+", question))
+    if any(number not in question_numbers for number in re.findall(r"\d+", text)):
         return False
-    return not [one for one in find_rival_names(text, (), question) if not _is_source(text[one.start : one.end])]
+    return not [
+        rival for rival in find_rival_names(text, (), question) if not _is_source(text[rival.start : rival.end])
+    ]
 
 
 def _is_source(name: str) -> bool:

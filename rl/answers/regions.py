@@ -34,7 +34,8 @@ def level_of(text: str) -> int:
 
 
 _DIVIDED = frozenset(
-    "us usa united states america canada australia germany uk united kingdom india china france spain italy england".split()
+    "us usa united states america canada australia germany uk united kingdom india china france spain italy"
+    " england".split()
 )
 
 

@@ -21,7 +21,7 @@ _CALENDAR = frozenset(
 def find_rival_names(text: str, hits: Iterable[Span], question: str) -> list[Span]:
     """Return the runs of capitalised words outside the hits that are not in the question."""
     hit_spans = [*hits, *(Span(one.start, one.end) for one in find_days(text))]
-    known = {word.plain.removesuffix("'s") for word in split_words(question)}
+    question_words = {word.plain.removesuffix("'s") for word in split_words(question)}
     starts = {span.start for span in split_sentences(text)}
     runs: list[Span] = []
     previous: Word | None = None
@@ -39,14 +39,16 @@ def find_rival_names(text: str, hits: Iterable[Span], question: str) -> list[Spa
             runs.append(Span(word.start, word.end))
         previous = word
     return [
-        run for run in runs if not all(_is_known(word.plain, known) for word in split_words(text[run.start : run.end]))
+        run
+        for run in runs
+        if not all(_is_known(word.plain, question_words) for word in split_words(text[run.start : run.end]))
     ]
 
 
-def _is_known(plain: str, known: set[str]) -> bool:
+def _is_known(plain: str, question_words: set[str]) -> bool:
     """True if the question has a word, or one with the same beginning."""
     plain = plain.removesuffix("'s")
-    return plain in known or (len(plain) > 5 and any(one.startswith(plain[:5]) for one in known))
+    return plain in question_words or (len(plain) > 5 and any(one.startswith(plain[:5]) for one in question_words))
 
 
 def _is_name(word: Word, sentence_starts: set[int]) -> bool:

@@ -24,7 +24,8 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "ly": ("length", 9460730472580800, "ly light-year light-years light_year light_years lightyears"),
     "au": ("length", 149597870700, "AU astronomical_unit astronomical_units"),
     "m2": ("area", 1, "m² m2 sq_m sqm square_metre square_meter square_metres square_meters Quadratmeter"),
-    "km2": ("area", 10**6, "km² km2 sq_km sqkm square_kilometre square_kilometer square_kilometres square_kilometers Quadratkilometer"),
+    "km2": ("area", 10**6, "km² km2 sq_km sqkm square_kilometre square_kilometer square_kilometres"
+                           " square_kilometers Quadratkilometer"),
     "ha": ("area", 10**4, "ha hectare hectares Hektar"),
     "acre": ("area", F(40468564224, 10**7), "acre acres"),
     "mi2": ("area", F(1609344, 1000) ** 2, "mi² sq_mi sq_miles square_mile square_miles"),
@@ -52,7 +53,8 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "yr": ("months", 12, "year years yr yrs Jahr Jahre Jahren ans années años"),
     "decade": ("months", 120, "decade decades"),
     "century": ("months", 1200, "century centuries"),
-    "C": ("temperature C", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius Grad_Celsius"),
+    "C": ("temperature C", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius"
+                              " Grad_Celsius"),
     "F": ("temperature F", 1, "°F ℉ F degrees_Fahrenheit degree_Fahrenheit degrees_F Fahrenheit"),
     "K": ("temperature K", 1, "K kelvin kelvins Kelvin"),
     "km/h": ("speed", F(1000, 3600), "km/h kmh kph km/hr kilometres_per_hour kilometers_per_hour km_per_hour"),

@@ -6,9 +6,14 @@ The two sets under `data/` are graded through the whole rubric, with the page op
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 
+import pytest
+
+from webemu.rl.answers import is_equivalent
 from webemu.rl.ledger import Request
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import rubric_of
@@ -54,3 +59,96 @@ def test_wrong_answers_do_not_earn() -> None:
     paid = [row for row in rows if reward(row) > 0.1]
     assert len(rows) >= 250
     assert len(paid) <= 0.01 * len(rows), describe(paid)
+
+
+SIGNS = [("F#", "F"), ("C++", "C"), ("C", "C#"), ("7,310", "<7310"), ("7,310", ">=7,310"), ("5", "5%"), ("5", "-5"),
+         ("-5", "5"), ("Lima", "!=Lima"), ("Lima", "~~Lima~~"), ("12", "12+"), ("5", "5²"), ("2 GB", "2 Gb"),
+         ("5", "5..6"), ("$45", "-$45")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "answer"), SIGNS)
+def test_signs_that_change_the_meaning_are_kept(gold: str, answer: str) -> None:
+    assert is_equivalent(gold, gold)
+    assert not is_equivalent(answer, gold)
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "question"),
+    [("330 metres", "330", "How tall is it in metres?"), ("12%", "12", "Which percentage voted?"),
+     ("$45", "45", "What did it cost in dollars?"), ("87 years", "87", "How old was she?")],
+)  # fmt: skip
+def test_a_unit_may_be_left_to_the_question(gold: str, answer: str, question: str) -> None:
+    assert is_equivalent(answer, gold, "", question)
+    assert not is_equivalent(answer, gold, "", "Which one?")
+
+
+def test_short_forms_need_evidence() -> None:
+    gold = "National Physical Laboratory"
+    assert not is_equivalent("NPL", gold)
+    assert is_equivalent("NPL", gold, evidence=["The National Physical Laboratory (NPL) measured it."])
+    assert not is_equivalent("NPL", gold, evidence=["The Northern Pottery League (NPL) measured it."])
+
+
+HOSTILE = (
+    "1",
+    "1,",
+    "Lima or ",
+    "(",
+    "[",
+    "*",
+    "_",
+    "A. ",
+    "Lima ",
+    "Lima. ",
+    "The Of ",
+    "one hundred ",
+    "9 June 1977 ",
+    "January ",
+    "$1",
+    "'",
+    "\\boxed{",
+    '{"a":',
+    "(source ",
+    "Answer: Lima\n",
+    "no information ",
+    ". ",
+    "a\n",
+    "~",
+    "http://a.",
+    "a-",
+    "and ",
+    "Ab and ",
+    "million ",
+    "1 of ",
+    "(Ab) ",
+    "\u0301",
+    "ſ",
+    "ﬀ",
+    "٣",
+    "𝟙",
+)
+GOLDS = ("Lima", "31", "9 June 1977", "tin, zinc and lead", "€3.5 million", "5:30 pm", "3–1", "yes", "https://a.b/c")
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_answers_cost_a_bounded_number_of_calls(piece: str) -> None:
+    """Calls are counted, of Python and of C, since time says little on a busy machine."""
+    count = 0
+
+    def count_call(frame: FrameType, event: str, value: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    for gold in GOLDS:
+        is_equivalent("warm up " + piece, gold)
+        count = 0
+        sys.setprofile(count_call)
+        try:
+            is_equivalent((piece * 2000)[:2000], gold, "", "Which one is it?")
+        finally:
+            sys.setprofile(None)
+        assert count < 400_000, (gold, count)
+
+
+def test_longer_answers_are_not_read() -> None:
+    assert not is_equivalent("Lima" + " " * 1999, "Lima")
