@@ -10,15 +10,10 @@ from __future__ import annotations
 import re
 
 from webemu.rl.answers import wording
-from webemu.rl.answers.contexts import (
-    MASK,
-    Expectation,
-    is_excused,
-    is_in_bracket,
-    is_region_behind,
-    left_holds,
-    right_holds,
-)
+from webemu.rl.answers.brackets import is_in_bracket
+from webemu.rl.answers.contexts import left_holds, right_holds
+from webemu.rl.answers.excuses import is_excused, is_region_behind
+from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.sentences import split_sentences
@@ -47,7 +42,7 @@ _TAKEN_BY = re.compile(
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
     r"|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
-_SPOKEN = re.compile(r"said|says|claim", re.IGNORECASE)
+_SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
     r"|fewer|most|least|worse|better|\w{3,}(?:er|est))\b"
@@ -90,7 +85,7 @@ def has_plain_words(masked: str, question: str) -> bool:
         return False
     return not any(
         fold(match[0]).strip() not in question_text
-        for pattern in (wording.HEDGE, wording.DENIAL, wording.CORRECTION, wording.INJECTION)
+        for pattern in (wording.HEDGE, wording.DENIAL, wording.CORRECTION, wording.INJECTION, wording.RANK)
         for match in pattern.finditer(plain)
     )
 
@@ -134,7 +129,7 @@ def _is_idle(text: str, masked: str, sentence: Span, rivals: list[Span], expecte
     if wording.ANSWER_FORM.search(masked, sentence.start, sentence.end) and not is_lead:
         return False
     return (is_lead or len(words) >= MIN_SENTENCE_WORDS) and all(
-        is_excused(masked, span, None, sentence) for span in rivals
+        is_excused(masked, span, None, sentence, expected) for span in rivals
     )
 
 
@@ -154,17 +149,32 @@ def _sentence_holds(
         and (rivals or not _SPOKEN.match(relation[0]))
     ):
         return False
+    if _says_contrary(masked[sentence.start : sentence.end], expected.question):
+        return False
     for group in groups:
         ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
         if not left_holds(ahead, expected) or not right_holds(behind, expected):
             return False
         if not all(
-            is_excused(masked, span, group, sentence, is_choice=expected.is_choice)
+            is_excused(masked, span, group, sentence, expected)
             for span in outside
             if not is_region_behind(text, span, group)
         ):
             return False
     return True
+
+
+def _says_contrary(sentence: str, question: str) -> bool:
+    """True if a sentence tells of the contrary of what was asked, such as a death for a birth."""
+    asked_text, plain = fold(question), fold(sentence)
+    return any(
+        re.search(rf"\b(?:{first})", asked_text)
+        and not re.search(rf"\b(?:{second})", asked_text)
+        and re.search(rf"\b(?:{second})", plain)
+        and not re.search(rf"\b(?:{first})", plain)
+        for pair in wording.CONTRARIES
+        for first, second in (pair, pair[::-1])
+    )
 
 
 def _compares_as_asked(sentence: str, question: str) -> bool:

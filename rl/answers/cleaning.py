@@ -48,6 +48,8 @@ def clean(answer: str) -> str:
     clean("The answer is **Paris** [1].")  # "The answer is Paris ."
     """
     text = _unwrap_json(answer[:MAX_CHARACTERS].strip())
+    if re.fullmatch(r"\([^()]+\)\.?", text):
+        text = text.rstrip(".")[1:-1]
     text = _TAG.sub(" ", _STRIKE.sub(STRIKE_SIGN, _plain_characters(text)))
     text = _LINK.sub(r"\1", _CITATION.sub(" ", text))
     text = _BOX.sub(r"\1", _BOX.sub(r"\1", text))

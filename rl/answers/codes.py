@@ -12,17 +12,36 @@ _DASHES = str.maketrans("–—−‐‑", "-----")
 _URL = re.compile(
     r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE
 )
+_PHONE = re.compile(r"\+?\(?\d[\d ()/.–-]{5,30}\d")
 MIN_LONG_CODE = 8
 """Digits from which on hyphens in a code may be left out."""
 
 
 def has_code_form(gold: str) -> bool:
     """True if an accepted answer is made of letters, digits and signs without spaces, or its last word is."""
-    return bool(re.fullmatch(r"(?:[A-Z][a-z]+ )?(?=\S*\d)\S+", gold)) and not re.fullmatch(r"[^\W\d_]+-?\d*", gold)
+    if is_phone(gold):
+        return True
+    return bool(re.fullmatch(r"(?:[A-Z][a-z]+ )?(?=\S*[\d@])\S+", gold)) and not re.fullmatch(r"[^\W\d_]+-?\d*", gold)
+
+
+def is_phone(gold: str) -> bool:
+    """True if an accepted answer is a telephone number or another long code of digits in groups."""
+    return bool(_PHONE.fullmatch(gold)) and sum(c.isdigit() for c in gold) >= MIN_LONG_CODE and " " in gold
+
+
+def _find_phone(text: str, gold: str) -> Reading:
+    digits = re.sub(r"\D", "", gold)
+    spans = [(Span(match.start(), match.end()), re.sub(r"\D", "", match[0])) for match in _PHONE.finditer(text)]
+    return Reading(
+        tuple(span for span, number in spans if number == digits),
+        tuple(span for span, number in spans if number != digits),
+    )
 
 
 def find_code(text: str, gold: str) -> Reading:
     """Return where a text has a code, and the other codes of its form."""
+    if is_phone(gold):
+        return _find_phone(text, gold)
     gold_code = _plain(gold.split()[-1])
     shape = _shape(gold_code)
     hits, rivals = [], []
@@ -31,7 +50,7 @@ def find_code(text: str, gold: str) -> Reading:
         chunk = _plain(text[match.start() : end])
         if chunk == gold_code or (re.fullmatch(r"v\.?", chunk[: -len(gold_code)] or "x") and chunk.endswith(gold_code)):
             hits.append(Span(match.start(), end))
-        elif any(c.isdigit() for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
+        elif any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
             rivals.append(Span(match.start(), end))
     return Reading(tuple(hits), tuple(rivals))
 

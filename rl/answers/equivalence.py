@@ -15,8 +15,8 @@ from webemu.rl.answers import lists, polarity, wording
 from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
 from webemu.rl.answers.codes import find_code, has_code_form, urls_agree
-from webemu.rl.answers.contexts import Expectation
 from webemu.rl.answers.dates import days_agree, find_days, find_times, times_agree
+from webemu.rl.answers.expectation import Expectation
 from webemu.rl.answers.folding import split_words
 from webemu.rl.answers.measures import Measure, agree, find_measures, is_conversion
 from webemu.rl.answers.mention import Reading, Span
@@ -28,6 +28,12 @@ Reader = Callable[[str, str, str], Reading]
 """Function of a text, an accepted answer and the question that returns what the text mentions."""
 _BOX = re.compile(
     r"(?:^|(?<=[.:!?\n]))[ \t$]{0,6}\\boxed\{([^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,100})?)\}[ \t$.]{0,6}(?=\n|$)"
+)
+_KINDS = "(?:lake|mount|river|island|county|province|district)"
+"""Kinds of places that a name may have with it."""
+_CALENDAR = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)\b"
 )
 MAX_LABELLED_CHARACTERS = 1500
 """Longest answer whose last line is labelled as the answer."""
@@ -149,7 +155,7 @@ def _choose_reader(
         )
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
-    names = [spelling for core in _cores(gold) for spelling in spell_out(core, evidence)]
+    names = [spelling for core in _cores(gold, question) for spelling in spell_out(core, evidence)]
     return (
         lambda text: _read_names(text, gold, names, question, is_choice),
         Expectation(gold, question, "name", is_choice=is_choice),
@@ -197,7 +203,7 @@ def _covers(gold: str, start: int, end: int) -> bool:
     return len(after) <= 2 and all(word.text.islower() for word in after) and not re.search(r"[/:^]|\d", gold[end:])
 
 
-def _cores(gold: str) -> list[str]:
+def _cores(gold: str, question: str) -> list[str]:
     """Return an accepted answer, and the name in it if small words or its country stand around the name."""
     cores = [gold]
     if match := re.fullmatch(r"(?:[a-zà-ÿ'][\w'-]*\s){1,6}([^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){1,4})", gold):
@@ -208,6 +214,9 @@ def _cores(gold: str) -> list[str]:
             and head not in wording.PLACE_HAZARDS
         ):
             cores.append(match[1])
+    kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
+    if kind and re.search(rf"\b{_KINDS}\b", question, re.IGNORECASE):
+        cores.append(kind[1] or kind[2])
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
     return cores
@@ -217,6 +226,9 @@ def _read_names(text: str, gold: str, names: list[str], question: str, is_choice
     hits = _join_brackets(text, find_name(text, names))
     explaining_text = "" if is_choice else question
     rivals = find_rival_names(text, hits, explaining_text)
+    if _CALENDAR.fullmatch(gold) and not find_days(text):
+        months = [Span(match.start(), match.end()) for match in _CALENDAR.finditer(text)]
+        rivals += [span for span in months if all(span.start >= hit.end or hit.start >= span.end for hit in hits)]
     return Reading(tuple(hits), tuple(rivals))
 
 
@@ -263,7 +275,7 @@ def _competes(text: str, mention: Measure, expected: Measure) -> bool:
     if mention.has_year_form and mention.follows_year_word and not mention.is_odd and not expected.has_year_form:
         return False
     if expected.dimension and not mention.dimension:
-        return mention.is_odd
+        return mention.is_odd and not mention.has_year_form
     return not (mention.dimension and not expected.dimension) or mention.is_odd
 
 

@@ -166,12 +166,13 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
         parts = parts[1:]
     if len(parts) > 1 and words[-len(parts)].plain in SAFE_TITLES and words[-1].is_capitalised:
         parts = parts[1:]
-    while len(parts) > 1 and parts[-1] in COMPANY_FORMS:
-        parts = parts[:-1]
     name_parts = [
         part for i, part in enumerate(parts) if not (part == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
     ]
-    return _join_initials(name_parts)
+    joined = _join_initials(name_parts)
+    while len(joined) > 1 and joined[-1] in COMPANY_FORMS:
+        joined = joined[:-1]
+    return joined
 
 
 def _part(word: Word, index: int, umlauts: bool) -> str:

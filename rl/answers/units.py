@@ -117,7 +117,7 @@ CURRENCIES = {
 SCALES: dict[str, int] = {
     **dict.fromkeys(("hundred",), 100),
     **dict.fromkeys(("thousand", "k", "tausend", "mille", "mil"), 10**3),
-    **dict.fromkeys(("million", "millions", "millionen", "mio", "mio.", "millones", "millón"), 10**6),
+    **dict.fromkeys(("million", "millions", "mn", "mln", "millionen", "mio", "mio.", "millones", "millón"), 10**6),
     **dict.fromkeys(
         ("billion", "billions", "bn", "milliarden", "milliarde", "mrd", "mrd.", "milliards", "milliard"), 10**9
     ),

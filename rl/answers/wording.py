@@ -10,7 +10,8 @@ import re
 HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possib(?:ly|le|ility)|probabl[ye]|likely|unlikely|presumably|supposedly|allegedly"
     r"|reportedly|might"
-    r"|may\s(?:be|have)|could\s(?:be|have)|can\snot\sbe\ssure|guess(?:ed|ing)?|unsure|uncertain|unclear"
+    r"|may\s(?:be|have)|(?:could|would)\s(?:be|have|say)|let's\ssay|can\snot\sbe\ssure|guess(?:ed|ing)?|unsure"
+    r"|uncertain|unclear"
     r"|not\s(?:entirely\s)?(?:sure|certain)"
     r"|doubt(?:ful)?|seems?|either|or\sso|or\selse|something\slike|somewhere\sin|some\s(?:say|sources)"
     r"|others\ssay|alternatively"
@@ -43,6 +44,8 @@ CORRECTION = re.compile(
     re.IGNORECASE,
 )
 """Words that set one answer against another."""
+RANK = re.compile(r"\b(?:second|third|fourth|fifth|next|2nd|3rd|\dth)[\s-](?:most|\w+est|to\slast)\b", re.IGNORECASE)
+"""Rank below the first: "the second tallest"."""
 INJECTION = re.compile(
     r"\b(?:judge|grader|grading|graders|evaluator|rewards?|full\smarks|instructions?|ignore|disregard|override"
     r"|system|assistant|verified"
@@ -66,7 +69,7 @@ FUNCTION_WORDS = frozenset(
     " finally consequently accordingly specifically namely only just first both all most some every each one two three"
     " sure okay ok certainly indeed definitely clearly also sources source page pages article document"
     " wikipedia website"
-    " der die das ein eine es er sie ist war sind waren wurde wurden im in am von vom zu und laut nach dem den des"
+    " der die das ein eine es er sie ist sind waren wurde wurden im in am von vom zu und laut nach dem den des"
     " le la les un une c'est ce il elle est était sont au aux du en par selon d'après l'auteur et"
     " el los las una es fue era son eran según por del y lo il lo gli di è che".split()
 )
@@ -84,6 +87,22 @@ SAFE_TITLES = frozenset(
     " captain general colonel senator chancellor tsar czar".split()
 )
 """Titles that may be added to a name or left out."""
+CONTINUATIONS = frozenset(
+    "is was are were has had it he she they this that his her its who which did does will would can".split()
+)
+"""Words behind "and" or a semicolon that go on with another statement."""
+COMPANIONS = frozenset(
+    "others brothers sons sisters daughters friends partners associates colleagues children parents heirs".split()
+)
+"""Nouns behind "and" that name further people."""
+CONTRARIES = (
+    ("born|birth", "died|death|dead|buried"), ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
+    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"), ("arriv", "depart|left\\b"),
+    ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("bought|buy|purchas", "sold|sell"),
+    ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
+    ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
+)  # fmt: skip
+"""Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
     "american british english scottish welsh irish french german italian spanish portuguese dutch belgian"
     " swiss austrian"
@@ -97,7 +116,9 @@ DEMONYMS = frozenset(
 """Adjectives of countries, which name nothing else."""
 RENAMED = frozenset("formerly then now previously originally born né née aka known".split())
 """First words of a bracket with another name of the same thing."""
-COMPANY_FORMS = frozenset("ltd limited inc incorporated llc gmbh ag corp corporation plc sa spa nv bv kg oy ab".split())
+COMPANY_FORMS = frozenset(
+    "ltd limited inc incorporated llc gmbh ag corp corporation plc sa spa nv bv kg oy ab cf fc afc".split()
+)
 """Endings of company names that may be added or left out."""
 KIND_HEADS = frozenset(
     "city town village hamlet port capital state province region district county country republic kingdom"
@@ -218,6 +239,6 @@ ANSWER_FORM = re.compile(
 """Statement that something is the answer."""
 LABEL = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))[ \t#>-]{0,8}(?:(?:the|my|so|short|final|correct|direct|exact|therefore|thus|,)\s?){0,4}"
-    r"(?:answer|antwort|réponse|respuesta|risposta)\s?(?::|-|–|=|→)\s?"
+    r"(?:answer|antwort|réponse|respuesta|risposta)\s?(?:(?::|-|–|=|→)\s?|(?=\n))"
 )
 """Label of an answer at the beginning of a line."""
