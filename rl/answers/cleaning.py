@@ -58,6 +58,7 @@ def clean(answer: str) -> str:
     text = _COUNTED.sub("", text) if len(_COUNTED.findall(text)) > 1 else text
     text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text))
     text = _FEET.sub(r"\1 ft \2 inches", text)
+    text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     text = _PERIODS.sub(r"\1m", text.translate(_QUOTES))
     return "\n".join(line for line in (" ".join(one.split()) for one in text.splitlines()) if line)
 

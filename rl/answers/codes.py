@@ -13,6 +13,16 @@ _URL = re.compile(
     r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE
 )
 _PHONE = re.compile(r"\+?\(?\d[\d ()/.–-]{5,30}\d")
+_RANGE_TEXT = (
+    r"(?:\b(?:from|between)\s)?[$€£]?(\d[\d,]*(?:\.\d+)?)\s?(?:[-–—:]|\bto\b|\band\b"
+    r"|\bbis\b)\s?[$€£]?(\d[\d,]*(?:\.\d+)?)(?![\d:–-])"
+)
+_RANGE = re.compile(_RANGE_TEXT + r"(\s[^\W\d_]+)?", re.IGNORECASE)
+_RANGE_OR_NUMBER = re.compile(
+    _RANGE_TEXT + r"(\s(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|km|m"
+    r"|cm|mm|kg|g|percent|miles?|metres?|meters?|people))?|\d[\d.,]*",
+    re.IGNORECASE,
+)
 MIN_LONG_CODE = 8
 """Digits from which on hyphens in a code may be left out."""
 
@@ -53,6 +63,29 @@ def find_code(text: str, gold: str) -> Reading:
         elif any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
             rivals.append(Span(match.start(), end))
     return Reading(tuple(hits), tuple(rivals))
+
+
+def is_range(gold: str) -> bool:
+    """True if an accepted answer is a range or a score of two numbers, perhaps with a unit."""
+    return bool(_RANGE.fullmatch(gold))
+
+
+def find_range(text: str, gold: str) -> Reading:
+    """Return where a text has a range, in signs or in words, and the other numbers."""
+    expected = _range_key(_RANGE.fullmatch(gold))
+    hits, rivals = [], []
+    for match in _RANGE_OR_NUMBER.finditer(text):
+        span = Span(match.start(), match.end())
+        found_range = _RANGE.fullmatch(match[0].strip())
+        (hits if found_range and _range_key(found_range) == expected else rivals).append(span)
+    return Reading(tuple(hits), tuple(rivals))
+
+
+def _range_key(match: re.Match[str] | None) -> tuple[str, ...]:
+    """Return the two numbers of a range without separators, and the beginning of its unit."""
+    if match is None:
+        return ()
+    return match[1].replace(",", ""), match[2].replace(",", ""), (match[3] or "").strip()[:3].casefold()
 
 
 def urls_agree(answer: str, gold: str) -> bool:

@@ -44,6 +44,7 @@ _ERA = re.compile(r"\s?\b(BCE?|B\.C\.(?:E\.)?|CE|AD|A\.D\.|C\.E\.|v\. Chr\.|n\. 
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
+        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})(?=\s?(?:BCE?|B\.C\.|CE|AD|A\.D\.)(?!\w))",
         rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?(?:{_OF}[\s-]{_YEAR})?",
         rf"(?<!\w){_MONTH}\s(?:the\s)?{_DAY}(?![\w:]),?(?:\s(?:of\s|in\s)?{_YEAR})?",
         rf"(?<![\w-]){_MONTH},?{_OF}\s{_YEAR}",

@@ -14,7 +14,7 @@ from functools import lru_cache
 from webemu.rl.answers import lists, polarity, wording
 from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
-from webemu.rl.answers.codes import find_code, has_code_form, urls_agree
+from webemu.rl.answers.codes import find_code, find_range, has_code_form, is_range, urls_agree
 from webemu.rl.answers.dates import days_agree, find_days, find_times, times_agree
 from webemu.rl.answers.expectation import Expectation
 from webemu.rl.answers.folding import split_words
@@ -153,6 +153,8 @@ def _choose_reader(
             lambda text: _read_measures(text, gold, question),
             Expectation(gold, question, "number", allows_approximation=is_measured),
         )
+    if kind == "range":
+        return (lambda text: find_range(text, gold)), Expectation(gold, question, "number")
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
     names = [spelling for core in _cores(gold, question) for spelling in spell_out(core, evidence)]
@@ -163,13 +165,15 @@ def _choose_reader(
 
 
 def _classify(gold: str, answer_type: str, question: str) -> str:
-    """Return the kind of a single accepted answer: `date`, `time`, `number`, `code` or `name`."""
+    """Return the kind of a single accepted answer: `date`, `time`, `number`, `range`, `code` or `name`."""
     days = find_days(gold)
     if len(days) == 1 and _covers(gold, days[0].start, days[0].end):
         return "date"
     times = find_times(gold)
     if len(times) == 1 and _covers(gold, times[0].start, times[0].end):
         return "time"
+    if is_range(gold) and not days:
+        return "range"
     measures = find_measures(gold)
     is_version = bool(
         re.search(

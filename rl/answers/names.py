@@ -21,7 +21,9 @@ _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _ORDINAL_WORDS = {
     word: f"#{number}"
     for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+        " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
     )
 }
 _CARDINALS = "one two three four five six seven eight nine ten"
@@ -30,7 +32,7 @@ _SPELLINGS = {
     "saint": "st", "ste": "st", "sainte": "st", "sankt": "st",
     "centre": "center", "theatre": "theater", "grey": "gray",
     "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
-    "jnr": "jr", "junior": "jr", "senior": "sr", "snr": "sr",
+    "jnr": "jr", "junior": "jr", "senior": "sr", "bce": "bc", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (
     ("United States", "United States of America", "US", "USA"), ("United Kingdom", "UK"), ("European Union", "EU"),
@@ -170,7 +172,7 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
         part for i, part in enumerate(parts) if not (part == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
     ]
     joined = _join_initials(name_parts)
-    while len(joined) > 1 and joined[-1] in COMPANY_FORMS:
+    while len(joined) > 1 and (joined[-1] in COMPANY_FORMS or ("and" in joined and joined[-1] in ("co", "company"))):
         joined = joined[:-1]
     return joined
 
@@ -178,19 +180,19 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
 def _part(word: Word, index: int, umlauts: bool) -> str:
     plain = fold_umlauts(word.text) if umlauts else word.plain
     plain = plain.replace("'", "")
+    if match := _ORDINAL.fullmatch(plain):
+        return f"#{int(match[1])}"
+    if plain in _ORDINAL_WORDS:
+        return _ORDINAL_WORDS[plain]
     if plain in _AND and (word.text == "&" or len(plain) > 1 or word.text.islower()):
         return "and"
     if index:
         if word.text in ("I", "V", "X") or (len(word.text) > 1 and _ROMAN.fullmatch(word.text)):
             return f"#{_roman(word.text)}"
-        if match := _ORDINAL.fullmatch(plain):
-            return f"#{int(match[1])}"
         if plain.isdigit() and len(plain) < 3:
             return f"#{int(plain)}"
         if plain in _NUMBER_WORDS and word.is_capitalised:
             return _NUMBER_WORDS[plain]
-        if plain in _ORDINAL_WORDS and word.is_capitalised:
-            return _ORDINAL_WORDS[plain]
     plain = re.sub(r"is(ation|e|ed|ing)$", r"iz\1", plain) if len(plain) > 6 else plain
     plain = (
         re.sub(r"([lbv])our$", r"\1or", plain) if plain.endswith(("labour", "harbour", "colour", "favour")) else plain

@@ -123,6 +123,10 @@ def read_words(words: list[Word], first: int, text: str) -> tuple[Numeral, int] 
     if last < 0:
         return None
     value = total + group
+    half = re.match(r"\sand\sa\shalf\b", text[words[last].end :])
+    if half and not ordinal:
+        end = words[last].end + half.end()
+        return Numeral((value + Fraction(1, 2),), Fraction(1, 2), words[first].start, end, is_word=True), last + 4
     return Numeral((value,), Fraction(1), words[first].start, words[last].end, ordinal, True), last + 1
 
 

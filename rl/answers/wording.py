@@ -96,11 +96,13 @@ COMPANIONS = frozenset(
 )
 """Nouns behind "and" that name further people."""
 CONTRARIES = (
-    ("born|birth", "died|death|dead|buried"), ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
-    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"), ("arriv", "depart|left\\b"),
-    ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("bought|buy|purchas", "sold|sell"),
+    ("born|birth", "died|death|dead|buried"),
+    ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
+    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"),
+    ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
+    ("bought|buy|purchas", "sold|sell"),
 )  # fmt: skip
 """Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
@@ -127,7 +129,8 @@ KIND_HEADS = frozenset(
     " width depth weight age price cost sum number population speed temperature distance duration area size share"
     " percentage amount value fee rate average maximum minimum name title names family house firm company"
     " period span time count capacity elevation altitude mass volume diameter stadt dorf"
-    " ville ciudad symbol language form colour color score version attendance budget revenue salary turnover"
+    " ville ciudad symbol process method phenomenon concept term word element gas metal language form colour"
+    " color score version attendance budget revenue salary turnover"
     " people consisting composed made comprised".split()
 )
 """Nouns that may stand before "of" and the answer: "the city of Lima", "a height of 330 m"."""
@@ -145,7 +148,7 @@ PLACE_HAZARDS = frozenset(
     " former late ex pre post anti pro non pseudo old new young junior senior half almost nearly"
     " approximately vice deputy"
     " acting another other called-off until till lost rejected replaced beat beats defeated defeats succeeded preceded"
-    " alias aka via minus plus neither hardly after before since until".split()
+    " alias aka via minus plus neither hardly after before since until left fled leaving abandoned".split()
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
