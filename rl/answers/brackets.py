@@ -34,7 +34,7 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     words = split_words(text)
     if is_translation(text):
         return True
-    is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}|\W+", text) and len(expected.text) > 2
+    is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?|\W+", text) and len(expected.text) > 2
     is_described = len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower()
     is_remark = is_described or (
         expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
@@ -64,7 +64,7 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
         contains(inside, expected.text)
         or is_acronym(inside, expected.text)
         or is_acronym(expected.text, inside)
-        or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}", inside))
+        or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?", inside))
         or is_translation(inside)
         or (expected.flavour == "name" and expands_initials(inside, expected.text))
     )

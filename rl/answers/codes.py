@@ -73,7 +73,8 @@ def is_range(gold: str) -> bool:
 def find_range(text: str, gold: str) -> Reading:
     """Return where a text has a range, in signs or in words, and the other numbers."""
     expected = _range_key(_RANGE.fullmatch(gold))
-    hits, rivals = [], []
+    hits: list[Span] = []
+    rivals: list[Span] = []
     for match in _RANGE_OR_NUMBER.finditer(text):
         span = Span(match.start(), match.end())
         found_range = _RANGE.fullmatch(match[0].strip())

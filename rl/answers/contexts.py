@@ -83,7 +83,7 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
     last, before = words[-1], words[-2].plain if len(words) > 1 else ""
     if last.plain in wording.COORDINATION and last.plain not in ("with", "o", "e", "y", "u"):
         return False
-    if last.plain == "than":
+    if last.plain == "than" or (last.plain == "with" and before in wording.COVERINGS):
         return False
     if last.plain == "of":
         return _of_holds(before, expected)

@@ -158,6 +158,9 @@ def _choose_reader(
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
     names = [spelling for core in _cores(gold, question) for spelling in spell_out(core, evidence)]
+    if gold.islower() and gold.isalpha() and len(gold) > 3:
+        # A common noun may be said of one or of several.
+        names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
     return (
         lambda text: _read_names(text, gold, names, question, is_choice),
         Expectation(gold, question, "name", is_choice=is_choice),
@@ -228,7 +231,8 @@ def _cores(gold: str, question: str) -> list[str]:
 
 def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
     hits = _join_brackets(text, find_name(text, names))
-    explaining_text = "" if is_choice else question
+    # The family name alone, somewhere else in the answer, is no other person.
+    explaining_text = gold if is_choice else f"{question} {gold}"
     rivals = find_rival_names(text, hits, explaining_text)
     if _CALENDAR.fullmatch(gold) and not find_days(text):
         months = [Span(match.start(), match.end()) for match in _CALENDAR.finditer(text)]

@@ -58,6 +58,12 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     )
     if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
+    if group and re.search(
+        r"\b(?:known as|called|i\.e\.,?"
+        r"|named)\s(?:the )?$",
+        masked[rival.end : max(rival.end, group.start)],
+    ):
+        return True
     if group is None:
         return lead in PREPOSITIONS | ARTICLES
     if rival.start < group.start:

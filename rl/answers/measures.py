@@ -106,7 +106,7 @@ def _is_same_money(candidate: Measure, gold: Measure) -> bool:
 
 
 _QUESTION_CUES = {
-    "percent": r"percent|per cent|percentage|share|proportion|%|prozent",
+    "percent": r"percent|per cent|percentage|%|prozent",
     "temperature C": r"celsius|°c|temperature",
     "money": r"",
 }

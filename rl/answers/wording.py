@@ -87,6 +87,8 @@ SAFE_TITLES = frozenset(
     " captain general colonel senator chancellor tsar czar".split()
 )
 """Titles that may be added to a name or left out."""
+COVERINGS = frozenset("covered coated plated mixed together along compared combined confused coupled".split())
+"""Participles before "with" after which the main thing is another one."""
 CONTINUATIONS = frozenset(
     "is was are were has had it he she they this that his her its who which did does will would can".split()
 )
@@ -96,7 +98,7 @@ COMPANIONS = frozenset(
 )
 """Nouns behind "and" that name further people."""
 CONTRARIES = (
-    ("born|birth", "died|death|dead|buried"),
+    ("born|birth", r"die[sd]?\b|death|dead|buried"),
     ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
     ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"),
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
@@ -231,8 +233,8 @@ ROLES = frozenset(
     " physicist scientist artist philosopher historian editor explorer politician mathematician astronomer biologist"
     " playwright musician sculptor photographer designer builder owner winner player footballer journalist economist"
     " botanist geologist surgeon lawyer merchant banker priest monk nun bishop abbot king queen mayor premier president"
-    " minister chairman ceo nurse teacher professor planet country river lake mount mountain company city town village"
-    " language film book novel song album museum university school college theatre band team club".split()
+    " minister chairman ceo nurse teacher professor company"
+    " novelist novelists".split()
 )
 """Nouns that may stand before a name and say what it is."""
 ANSWER_FORM = re.compile(
