@@ -14,6 +14,8 @@ from webemu.rl.answers.regions import contains, contradicts
 YEARS = re.compile(
     r"(?:born\s|b\.\s?|\*\s?|released\s|published\s)?(?:c\.\s?)?\d{3,4}(?:\s?[-–—]\s?(?:\d{2,4}|present)?)?"
 )
+_REMARK = re.compile(r"[a-z][a-z'-]*(?: [a-z'-]+){0,5} (?:of|in|from) (?:the )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)?")
+"""Remark with one name in it: "capital of Peru"."""
 
 
 def bracket_holds(inside: str, expected: Expectation) -> bool:
@@ -40,7 +42,7 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
     )
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
-    return bool(is_symbol or is_measure or is_remark) or (
+    return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
         bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
     )
 
@@ -66,6 +68,7 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
         or is_acronym(expected.text, inside)
         or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?", inside))
         or is_translation(inside)
+        or bool(_REMARK.fullmatch(inside))
         or (expected.flavour == "name" and expands_initials(inside, expected.text))
     )
 

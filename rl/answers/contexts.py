@@ -29,7 +29,9 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         return len(split_words(plain)) <= (12 if last == ":" else 3)
     if last == ",":
         clause = split_words(plain)
-        return bool(clause) and (clause[0].plain in wording.INTRODUCTIONS or MASK in plain)
+        is_noun_phrase = len(clause) in (2, 3) and clause[0].plain in ARTICLES and expected.is_capitalised
+        is_noun_phrase = is_noun_phrase and all(word.text.islower() for word in clause[1:])
+        return bool(clause) and (clause[0].plain in wording.INTRODUCTIONS or MASK in plain or is_noun_phrase)
     if last == "(":
         # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
         return (MASK in plain[-4:] and expected.flavour != "name") or brackets_acronym(plain, expected)

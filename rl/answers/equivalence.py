@@ -21,6 +21,7 @@ from webemu.rl.answers.folding import split_words
 from webemu.rl.answers.measures import Measure, agree, find_measures, is_conversion
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.names import find_name, spell_out
+from webemu.rl.answers.regions import level_of
 from webemu.rl.answers.rivals import find_rival_names
 from webemu.rl.answers.sentences import split_sentences
 
@@ -71,8 +72,24 @@ def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: t
         return urls_agree(answer, gold)
     if _is_same_text(answer, gold):
         return True
-    read, expected = _choose_reader(clean(gold) or gold.strip(), answer_type, question, evidence)
-    return _says(answer, read, expected)
+    for spelling, context in _spellings(gold, question):
+        read, expected = _choose_reader(clean(spelling) or spelling.strip(), answer_type, context, evidence)
+        if _says(answer, read, expected):
+            return True
+    return False
+
+
+def _spellings(gold: str, question: str) -> list[tuple[str, str]]:
+    """Return an accepted answer, without its bracket, and without its country, each with the question. The country is
+    added to the question, so that another one contradicts it.
+    """
+    spellings = [(gold, question)]
+    if match := re.fullmatch(r"([^()]+?)\s?\([^()]*\)", gold.strip()):
+        spellings.append((match[1], question))
+    place, comma, region = gold.partition(", ")
+    if comma and level_of(region) == 2 and not level_of(place):
+        spellings.append((place, f"{question} {region}"))
+    return spellings
 
 
 def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) -> bool:

@@ -58,6 +58,13 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     )
     if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
+    # "Capital: Lima" has a label.
+    if (
+        rival.start == sentence.start
+        and masked[rival.end : rival.end + 1] == ":"
+        and " " not in masked[rival.start : rival.end]
+    ):
+        return True
     if group and re.search(
         r"\b(?:known as|called|i\.e\.,?"
         r"|named)\s(?:the )?$",
