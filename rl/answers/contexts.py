@@ -196,7 +196,9 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             return True
         return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(remainder)
     if expected.flavour == "date":
-        return not first.is_capitalised or first.plain in wording.FUNCTION_WORDS
+        # "2004 employees" is no year.
+        small_words = wording.FUNCTION_WORDS | wording.FOLLOWERS
+        return first.plain in small_words or (not first.is_capitalised and expected.asks(first.plain))
     if first.is_capitalised:
         return (
             first.plain in wording.COMPANY_FORMS

@@ -58,6 +58,12 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     )
     if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
+    # "Founded in 1998, it went public in 2004": another event, which was not asked for.
+    clause = re.match(r"([A-Z]\w+(?:ed|t|n)) (?:in|on) [^,\x01]{1,20}, ", masked[sentence.start : sentence.start + 60])
+    if clause and expected.flavour == "date" and rival.end <= sentence.start + clause.end():
+        return not expected.asks(fold(clause[1]))
+    if re.match(r",? (?:who|which|that)\b", masked[rival.end : rival.end + 8]) and group and rival.start > group.end:
+        return False
     # "Capital: Lima" has a label.
     if (
         rival.start == sentence.start
@@ -92,6 +98,8 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         if re.match(r" [a-z]", follower):
             return True
         lead = words[-2].plain
+    if lead == "by" and hit_lead in ("from", "of"):
+        return False
     return (lead in PREPOSITIONS and lead != hit_lead and lead not in ("with", "to")) or (
         lead == "than" and expected.is_choice
     )

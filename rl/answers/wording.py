@@ -204,7 +204,7 @@ INTRODUCTIONS = frozenset(
 """First words of a clause that a comma parts from the answer."""
 NUMBER_FOLLOWER_HAZARDS = frozenset(
     "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer less"
-    " minus plus half points point"
+    " minus plus half points point short shy"
     " percentage divided multiplied bis thousand million billion dozen plus-or-minus".split()
 )
 """Words right behind a number that make it another one."""
