@@ -1,4 +1,4 @@
-"""Whether a cited page bears the answer: passages, evidence, mirrors, derived answers, and visits for decoration."""
+"""A check of cited pages for the answer: passages, evidence, mirrors, derived answers, and visits for decoration."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ def names_subject(record: EpisodeRecord, text: str) -> bool:
 
 def test_a_visit_for_decoration_earns_nothing_and_the_evidence_all(world: World, client: Client) -> None:
     """Pages that happen to have the answer's string and speak of something else, and the pages that say it."""
-    chosen = random.Random(8).sample(world.tasks, 60)
+    sample = random.Random(8).sample(world.tasks, 60)
     decorated = 0
-    for task in chosen:
+    for task in sample:
         assert SHORT.score(cite(client, task, *(row.url for row in task.evidence))).reward == 1, task.question
         episode = Episode(client)
         episode.reset(task)

@@ -74,12 +74,12 @@ def test_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [("9421", True), ("9,421", True), ("1987-03-12", True), ("March 12, 1987", True), ("bo lund", True), ("Bo", True),
      ("942", False), ("und", False), ("", False), ("Lund 9,421", False), ("421", False)],
 )  # fmt: skip
-def test_a_page_says_an_answer(answer: str, said: bool) -> None:
-    assert gates.contains_answer(PAGE, answer) is said
+def test_a_page_says_an_answer(answer: str, expected: bool) -> None:
+    assert gates.contains_answer(PAGE, answer) is expected
 
 
 def test_terms_are_multiplied_and_all_are_logged() -> None:
@@ -107,11 +107,12 @@ def test_grounding_is_the_share_of_citations() -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [request(failed=True), request(status=403), request(status=200, weather="truncated"), request(status=0)]
+    "failed_request",
+    [request(failed=True), request(status=403), request(status=200, weather="truncated"), request(status=0)],
 )
-def test_a_page_that_did_not_arrive_grounds_nothing(one: Request) -> None:
+def test_a_page_that_did_not_arrive_grounds_nothing(failed_request: Request) -> None:
     task = Task("t", "Who?", ("Bo Lund",))
-    assert SHORT.score(replace(record("Bo Lund", task=task), requests=(one,))).reward == 0.0
+    assert SHORT.score(replace(record("Bo Lund", task=task), requests=(failed_request,))).reward == 0.0
 
 
 def test_asking_again_after_weather_is_no_repeat() -> None:
@@ -134,7 +135,7 @@ def test_facts_of_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "expected"),
     [
         (
             "Node.js and the U.S. Army met Dr. Ada Holm's NASA at 9 a.m.",
@@ -148,8 +149,8 @@ def test_facts_of_a_sentence() -> None:
         ("Its mayor, I'm told, is “Bo” Lund.", ["Bo", "Lund"]),
     ],
 )
-def test_names(sentence: str, said: list[str]) -> None:
-    assert find_names(sentence) == said
+def test_names(sentence: str, expected: list[str]) -> None:
+    assert find_names(sentence) == expected
 
 
 def test_abbreviations_end_no_sentence() -> None:
@@ -208,12 +209,12 @@ def test_a_claim_needs_more_than_its_value() -> None:
 
 
 def test_a_claim_stands_in_what_is_cited() -> None:
-    """In small letters it is no name, and not looked up where a sentence is checked."""
+    """Small letters make no name, so the name is not looked up in a sentence that is checked."""
     task = replace(REPORT, evidence=(Evidence(URL, "The doctor of Wick is Ada Kroll.", "Ada Kroll"),))
-    told = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
-    assert (precision(told), coverage(told)) == (1, 0)
-    known = replace(told, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
-    assert (precision(known), coverage(known)) == (1, 1)
+    report = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
+    assert (precision(report), coverage(report)) == (1, 0)
+    dated = replace(report, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
+    assert (precision(dated), coverage(dated)) == (1, 1)
 
 
 def test_a_full_report() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("trl")
 
-from tests.train.toy import BRIEF, FULL, WORDS, Said, good, of, turn
+from tests.train.toy import BRIEF, FULL, WORDS, ToolCall, good, of, turn
 from webemu.agent_client import Client
 from webemu.agent_client.errors import ClientError
 from webemu.rl.arguments import TOOLS
@@ -30,7 +30,7 @@ from webemu.rl.train.sampling import ChatCodec
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.step_log import compute_figures
 
-Script = Sequence[Sequence[Said] | Ids]
+Script = Sequence[Sequence[ToolCall] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
 
 

@@ -127,7 +127,10 @@ def test_verifiers_gives_what_the_episode_gives(world: World, tmp_path: Path, na
         turn_count = int(
             expected_play.earned["terms"]["turns"]
         )  # the last observation goes to no model, so no trace has it
-        same(played(rows[test_case.task.id]), replace(expected_play, seen=expected_play.seen[:turn_count]))
+        same(
+            played(rows[test_case.task.id]),
+            replace(expected_play, observations=expected_play.observations[:turn_count]),
+        )
 
 
 def test_a_masked_episode_is_an_error_and_no_reward(world: World, tmp_path: Path) -> None:
