@@ -1,4 +1,4 @@
-"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `webemu.rl.longform`).
+"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `webemu.rl.reports.scoring`).
 
 A correct answer earns nothing without a citation of an opened page that bears it (`webemu.rl.evidence`), and such a
 page earns nothing without the answer. A wrong answer earns 0, as an abstention does, so that neither a guess nor a word
@@ -8,11 +8,12 @@ condition they taught a small model never to search (docs/environment.md).
 
 from __future__ import annotations
 
-from webemu.rl import gates, longform
+from webemu.rl import gates
 from webemu.rl.answers import is_equivalent
 from webemu.rl.evidence import is_supported_by
 from webemu.rl.ledger import count_repeats, find_opened_urls
 from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.reports import scoring
 from webemu.rl.rubric import Rubric, Term
 from webemu.rl.sanitizing import has_template_tokens
 from webemu.rl.tasks import Task
@@ -42,7 +43,7 @@ def check_finished(record: EpisodeRecord) -> float:
 def check_format(record: EpisodeRecord) -> float:
     """1 if the answer is one plain line, or correct and without tricks, and the citations are not too many, else 0."""
     return len(record.citations) <= MAX_CITATIONS and (
-        gates.is_plain(record.answer[: longform.MAX_REPORT_CHARACTERS])
+        gates.is_plain(record.answer[: scoring.MAX_REPORT_CHARACTERS])
         or (check_correct(record) and not has_template_tokens(record.answer))
     )
 
@@ -194,9 +195,10 @@ SHORT = Rubric(
 LONG = Rubric(
     (
         Term("finished", "gate", check_finished),
-        Term("format", "gate", longform.is_written),
-        Term("coverage", "factor", longform.coverage),
-        Term("precision", "factor", longform.precision),
+        Term("format", "gate", scoring.is_written),
+        Term("coverage", "factor", scoring.coverage),
+        Term("precision", "factor", scoring.precision),
+        Term("relevance", "factor", scoring.relevance),
         *METRICS[2:],
     )
 )

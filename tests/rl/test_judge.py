@@ -73,7 +73,7 @@ def test_a_full_report() -> None:
     ("answer", "coverage", "precision"),
     [
         ("The mayor is Bo Lund [1].", 0.5, 1.0),
-        ("The mayor is Bo Lund. It has 9,421 people [1].", 0.5, 0.5),
+        ("The mayor is Bo Lund. It has 9,421 people [1].", 1.0, 1.0),
         ("The mayor is Bo Lund [1]. It has 9,422 people [1].", 0.5, 0.5),
         ("The mayor is Bo Lund [2]. It has 9,421 people [7].", 0.0, 0.0),
     ],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
@@ -20,22 +23,46 @@ MIN_HONEST_SHARE, MAX_ATTACK_SHARE = 0.9, 0.02
 Row = dict[str, str]
 
 
-def read(name: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+class Nugget(TypedDict):
+    """Claim of the hidden report."""
+
+    url: str
+    quote: str
+    value: str
 
 
-WEBS = {str(web["web"]): web for web in read("report_webs.jsonl")}
-HONEST: list[Row] = read("honest_reports.jsonl")  # type: ignore[assignment]
-ATTACKS: list[Row] = read("attack_reports.jsonl")  # type: ignore[assignment]
+class PageRow(TypedDict):
+    """Page of a web."""
+
+    url: str
+    text: str
+
+
+class Web(TypedDict):
+    """Question with its pages and the claims of its hidden report."""
+
+    web: str
+    question: str
+    pages: list[PageRow]
+    nuggets: list[Nugget]
+
+
+def read_lines(name: str) -> list[str]:
+    return (DATA / name).read_text(encoding="utf-8").splitlines()
+
+
+WEBS: dict[str, Web] = {web["web"]: web for web in map(json.loads, read_lines("report_webs.jsonl"))}
+HONEST: list[Row] = list(map(json.loads, read_lines("honest_reports.jsonl")))
+ATTACKS: list[Row] = list(map(json.loads, read_lines("attack_reports.jsonl")))
 
 
 def record_of(row: Row) -> EpisodeRecord:
     """Return an episode that opened all pages of the row's web, cited them in order, and gave the row's report."""
     web = WEBS[row["web"]]
-    evidence = tuple(Evidence(one["url"], one["quote"], one["value"]) for one in web["nuggets"])  # type: ignore[attr-defined]
-    texts = {one["url"]: one["text"] for one in web["pages"]}  # type: ignore[attr-defined]
+    evidence = tuple(Evidence(one["url"], one["quote"], one["value"]) for one in web["nuggets"])
+    texts = {one["url"]: one["text"] for one in web["pages"]}
     request = Request(1, 200, 0, 0, (), tuple(texts), frozenset(), False)
-    task = Task(row["web"], str(web["question"]), ("a report",), evidence, len(texts), "report", "report")
+    task = Task(row["web"], web["question"], ("a report",), evidence, len(texts), "report", "report")
     parts = {url_key(url): (text,) for url, text in texts.items()}
     return EpisodeRecord(task, row["report"], tuple(texts), (request,), parts, {}, "finished")
 
@@ -62,6 +89,29 @@ def test_attacks_do_not_earn() -> None:
     print(len(paid), "of", len(ATTACKS), json.dumps(paid, indent=1))
     assert len(ATTACKS) >= 100
     assert len(paid) <= MAX_ATTACK_SHARE * len(ATTACKS), paid
+
+
+HOSTILE = {
+    "brackets": "[" * 20_000, "rounds": "(1" * 9_000, "links": "[a](" * 5_000, "stars": "*" * 20_000,
+    "tags": "<a " * 6_000,
+    "comments": "<!--" * 5_000, "pipes": "|" * 20_000, "tables": "|a|b|\n|-|-|\n" * 1_500, "quotes": "> " * 10_000,
+    "commas": "mill, " * 3_300, "names": "mill and " * 2_200, "marks": "[1]" * 6_600,
+    "address": "https://a.b/" + "(" * 19_000,
+    "digits": "1" * 20_000, "numbers": "two hundred " * 1_600, "clauses": ("Otto Rahn, " * 10 + "built [1]. ") * 150,
+    "dates": "4 March 1931 to " * 1_200, "headings": "# Mill\n" * 2_800, "superscripts": "a¹" * 10_000,
+}  # fmt: skip
+MAX_SECONDS = 10
+"""Far more than a report takes (half a second), for machines that are busy."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_costs_little(name: str) -> None:
+    start = time.monotonic()
+    record = record_of({"web": "mill", "report": HOSTILE[name]})
+    assert LONG.score(record).reward == 0
+    page = replace(record_of(HONEST[0]), parts_by_page=dict.fromkeys(record.parts_by_page, (HOSTILE[name],)))
+    assert LONG.score(page).reward == 0
+    assert time.monotonic() - start < MAX_SECONDS
 
 
 @pytest.mark.parametrize("row", HONEST + ATTACKS, ids=lambda row: row["id"])

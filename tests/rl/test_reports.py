@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
-from webemu.rl import longform
 from webemu.rl.environment import Episode
+from webemu.rl.reports.facts import find_names
+from webemu.rl.reports.sentences import split_sentences
 from webemu.rl.rewards import rubric_of
 from webemu.rl.tasks import Task
 from webemu.rl.tasks.claims import checkable_values, find_claims
@@ -82,12 +83,12 @@ def honest(episode: Episode, task: Task) -> None:
 
 def half_of_it(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, " ".join(longform.split_sentences(task.answers[0])[::2]))
+    finish(episode, task, " ".join(split_sentences(task.answers[0])[::2]))
 
 
 def one_sentence(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, longform.split_sentences(task.answers[0])[0])
+    finish(episode, task, split_sentences(task.answers[0])[0])
 
 
 def without_citations(episode: Episode, task: Task) -> None:
@@ -107,7 +108,7 @@ def values_alone(episode: Episode, task: Task) -> None:
 
 
 def names_of_the_page(episode: Episode, task: Task) -> None:
-    page_names = list(dict.fromkeys(longform.find_names(read(episode, task))))
+    page_names = list(dict.fromkeys(find_names(read(episode, task))))
     lines = [
         "there is the " + ", and the ".join(page_names[at : at + 12]) + " [1]." for at in range(0, len(page_names), 12)
     ]

@@ -8,8 +8,11 @@ import pytest
 
 from webemu.rl import gates
 from webemu.rl.ledger import Request, count_repeats
-from webemu.rl.longform import coverage, extract_facts, find_names, precision, split_sentences
 from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.reports.citations import mark_citations, strip_marks
+from webemu.rl.reports.facts import extract_facts, find_names
+from webemu.rl.reports.scoring import coverage, precision, read_statements
+from webemu.rl.reports.sentences import split_sentences
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.rubric import Rubric, Term
 from webemu.rl.tasks import Evidence, Task
@@ -121,9 +124,13 @@ def test_asking_again_after_weather_is_no_repeat() -> None:
     assert count_repeats((request(), request(2, 1, 503, weather="error"), request(3, 2))) == 0
 
 
-def test_sentences_keep_their_citations() -> None:
-    assert split_sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
-        "Bo Lund is mayor [1].", "It has 3.5 km [2].", "Then more.", "- A list",
+def sentences(text: str) -> list[str]:
+    return [strip_marks(one) for one in split_sentences(mark_citations(text, 2).text)]
+
+
+def test_sentences_end_behind_their_citations() -> None:
+    assert sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
+        "Bo Lund is mayor .", "It has 3.5 km .", "Then more.", "- A list",
     ]  # fmt: skip
 
 
@@ -154,14 +161,14 @@ def test_names(sentence: str, expected: list[str]) -> None:
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert split_sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
-        "Dr. Bo Lund met J. R. Holm vs. Wick [1].", "No. 7 closed [2].",
+    assert sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
+        "Dr. Bo Lund met J. R. Holm vs. Wick .", "No. 7 closed .",
     ]  # fmt: skip
 
 
 def test_headings_and_lists_of_sources_are_not_sentences() -> None:
     text = "# Wick\n\n**History**\nBo Lund is mayor [1].\n\nSources:\n[1] https://a.example/wick\n- Wick: https://a.example/"
-    assert split_sentences(text) == ["Bo Lund is mayor [1]."]
+    assert [one.text for one in read_statements(record(text))] == ["Bo Lund is mayor ."]
     assert precision(record(text)) == 1.0
     assert coverage(record("# Bo Lund 9,421 12 March 1987\nhttps://a.example/9421")) == 0.0
 
@@ -188,7 +195,7 @@ def two_pages(answer: str) -> EpisodeRecord:
         ("Bo Lund [1] and Ada Vik [2] are mayors.", 1.0),
         ("Bo Lund [1] is mayor since 1990.", 0.0),
         ("Bo Lund and Ada Vik are mayors [1][2][1][7].", 1.0),
-        ("Bo Lund's town is Wick's rival [1].", 1.0),
+        ("Bo Lund's town is Wick's rival [1].", 0.0),
     ],
 )
 def test_what_stands_before_a_citation_is_looked_up_there(sentence: str, precise: float) -> None:
@@ -209,10 +216,10 @@ def test_a_claim_needs_more_than_its_value() -> None:
 
 
 def test_a_claim_stands_in_what_is_cited() -> None:
-    """Small letters make no name, so the name is not looked up in a sentence that is checked."""
+    """A name in small letters is looked up too."""
     task = replace(REPORT, evidence=(Evidence(URL, "The doctor of Wick is Ada Kroll.", "Ada Kroll"),))
     report = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
-    assert (precision(report), coverage(report)) == (1, 0)
+    assert (precision(report), coverage(report)) == (0, 0)
     dated = replace(report, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
     assert (precision(dated), coverage(dated)) == (1, 1)
 

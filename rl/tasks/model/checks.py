@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from webemu.rl import longform
 from webemu.rl.answers import is_equivalent
 from webemu.rl.gates import contains_phrase, count_parts, is_plain
+from webemu.rl.reports import facts
 from webemu.rl.tasks.filters.wording import find_reference
 from webemu.rl.tasks.model.generation import CandidateRejected
 from webemu.rl.tasks.phrases import content_words
@@ -91,7 +91,7 @@ def check_description(text: str, old_question: str, quote_text: str, *texts: str
     new_words = set(content_words(text)) - set(content_words(old_question))
     if len(new_words & set(content_words(quote_text))) < MIN_SHARED_WORDS:
         raise CandidateRejected("description not from its quote")
-    if not longform.is_in_text((old_question, *texts), longform.extract_facts(text)):
+    if not facts.is_in_text((old_question, *texts), facts.extract_facts(text)):
         raise CandidateRejected("description made up")
 
 
