@@ -51,7 +51,7 @@ def quiz(
 
     \b
     Example:
-      webemu quiz webemu-data/demo/tasks.jsonl --limit 12
+      webemu quiz webemu-data/demo-web/tasks.jsonl --limit 12
     """
     try:
         selected_tasks = load(tasks)[:limit]

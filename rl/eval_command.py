@@ -47,7 +47,7 @@ BaselineOption = Annotated[
 ServerOption = Annotated[
     str, typer.Option(envvar="WEBEMU_SERVER", help="Address of a running server. [default: start one]")
 ]
-CollectionOption = Annotated[str | None, typer.Option(help="Collection to start a server over.")]
+CollectionOption = Annotated[str | None, typer.Option(help="Collection of the server to start.")]
 RootOption = Annotated[Path | None, typer.Option(help="Folder of all collections.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the results; an existing one is continued.")]
 SamplesOption = Annotated[int, typer.Option(min=1, help="Attempts at each task.")]

@@ -56,6 +56,11 @@ def test_the_command_reference_is_what_help_says(request: pytest.FixtureRequest)
     assert REFERENCE.read_text(encoding="utf-8") == text
 
 
+def test_help_shows_no_formatting_mark() -> None:
+    """`\\b` keeps the lines of an example apart; written with two backslashes it is shown instead."""
+    assert "\\b" not in REFERENCE.read_text(encoding="utf-8")
+
+
 def row(dialect: Dialect) -> str:
     addresses = ", ".join(f"`{address}`" for address in (*dialect.hosts, f"/{dialect.name}/"))
     return f"| {dialect.service} | {addresses} | {dialect.setup_hint} | {', '.join(dialect.clients)} |\n"

@@ -43,7 +43,7 @@ def episodes(
 
     \b
     Example:
-      webemu episodes --tasks webemu-data/demo/tasks.jsonl --port 8900
+      webemu episodes --tasks webemu-data/demo-web/tasks.jsonl --port 8900
       curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "demo-01"}'
     """
     try:
