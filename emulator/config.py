@@ -85,6 +85,7 @@ class Config:
             )
         for name, number, minimum in [
             ("workers", self.workers, 1),
+            ("cache_mb", self.cache_mb, 0),
             ("slow_ms", self.slow_ms, 0),
             ("compress", self.compress, 0),
         ]:

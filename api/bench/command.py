@@ -17,7 +17,9 @@ from webemu.emulator.options import RootOption
 CollectionOption = Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")]
 UrlOption = Annotated[str | None, typer.Option(help="URL of a running server to measure, instead of starting one.")]
 WorkersOption = Annotated[int | None, typer.Option(help="Worker processes of the server. [default: 1]", min=1)]
-CacheMbOption = Annotated[int | None, typer.Option(help="Response cache, MB per worker; 0 disables it. [default: 64]")]
+CacheMbOption = Annotated[
+    int | None, typer.Option(min=0, help="Response cache, MB per worker; 0 disables it. [default: 64]")
+]
 RequestsOption = Annotated[int, typer.Option(help="Number of requests to measure.", min=1)]
 SecondsOption = Annotated[
     float, typer.Option(help="Duration in seconds, repeating the requests; 0 sends each once.", min=0)
