@@ -459,7 +459,7 @@ def test_a_forked_process_has_connections_of_its_own(web: Any) -> None:
 @pytest.mark.parametrize("url", ["unix://", "unix:///", "unix:/run/web.sock", "unix:///a%00b", "ftp://a.example", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
     for kind in (Client, AsyncClient):
-        with pytest.raises(ValueError, match="base_url"):
+        with pytest.raises(ValueError, match="server address"):
             kind(url)
 
 

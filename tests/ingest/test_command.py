@@ -50,6 +50,7 @@ def test_a_bad_archive_alone_fails_and_makes_no_snapshot(name: str, tmp_path: Pa
         done = ingest(tmp_path / "r", path)
         assert done.returncode == 1
         assert f"no record bad.warc.gz: {BAD[name][1]}\n" in done.stdout
+        assert "next      name whole files of a format that is read: ARC, " in done.stdout
         assert "Traceback" not in done.stderr
         assert not (tmp_path / "r/c/CURRENT").exists()
         assert not (tmp_path / "r/c/snapshots").exists()
