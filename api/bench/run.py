@@ -21,6 +21,7 @@ from webemu.api.bench.workload import Workload, draw_workload, engine_baseline, 
 from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import find_collection
 
 MAX_WARM_UP_REQUESTS = 2000
 """Largest number of requests sent before the measurement."""
@@ -137,7 +138,7 @@ def prepare_workload(config: Config, settings: Settings) -> Workload:
         workload = Workload(RequestPools([], []))
     else:
         counts = distinct_counts(plan, settings.requests + settings.warm_up_requests)
-        workload = draw_workload(config.collection_folder, *counts, str(settings.seed), settings.traces)
+        workload = draw_workload(find_collection(config), *counts, str(settings.seed), settings.traces)
     pools = workload.pools
     if settings.queries:
         pools = replace(pools, queries=read_lines(settings.queries))

@@ -47,9 +47,9 @@ def episodes(
       curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "demo-01"}'
     """
     try:
-        session_policy = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
+        session_policy = _read_object(policy.read_text(encoding="utf-8"), str(policy)) if policy else {}
         environment_config = EnvironmentConfig.from_config(
-            {"server": server, "limits": json.loads(limits), "policy": session_policy}
+            {"server": server, "limits": _read_object(limits, "--limits"), "policy": session_policy}
         )
         loaded_tasks = load(tasks)
         with Client(server) as client:
@@ -90,6 +90,17 @@ def _serve(
         _stop(InfrastructureError(f"cannot listen on {host}:{port}: {reason}", action="choose another --port"))
     typer.echo(f"episodes of {len(loaded_tasks)} tasks at http://{host}:{sock.getsockname()[1]} (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
+
+
+def _read_object(text: str, source: str) -> dict[str, object]:
+    """Return the JSON object in a text. Raises ValueError, which names the source, if it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{source} must hold a JSON object: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{source} must hold a JSON object, got {text.strip()!r:.60}")
+    return value
 
 
 def _stop(error: Exception) -> NoReturn:

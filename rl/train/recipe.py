@@ -212,7 +212,7 @@ def parse_recipe(text: str, where: str = "recipe") -> Recipe:
         }
         recipe = _build(Recipe, {"policy": {}} | config | sections | {"stages": stages}, "the recipe")
     except (ValueError, TypeError) as error:
-        raise RecipeError(f"{where}: {error}") from error
+        raise RecipeError(f"{where}: {error}; docs/train.md explains the parts of a recipe") from error
     if not stages:
         raise RecipeError(f"{where}: it has no [[stages]], but needs at least one")
     return recipe

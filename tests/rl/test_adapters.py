@@ -291,8 +291,9 @@ def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(["--server", "http://127.0.0.1:9"], "http://127.0.0.1:9"), (["--limits", '{"trns": 1}'], "turns"),
-     (["--limits", "{"], "Expecting"), (["--policy", "nowhere.json"], "nowhere.json"),
-     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "policy"),
+     (["--limits", "{"], "--limits must hold a JSON object"), (["--limits", "[]"], "--limits"),
+     (["--policy", "nowhere.json"], "nowhere.json"),
+     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "list.json must"),
      (["--port", "taken"], "Address already in use")],
 )  # fmt: skip
 def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments: list[str], message: str) -> None:
