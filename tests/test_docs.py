@@ -95,6 +95,14 @@ def test_commands_in_the_docs_exist_with_their_options(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(HERE)))
+def test_json_for_a_service_is_sent_as_json(path: Path) -> None:
+    """curl sends `-d` as a form otherwise, which the services refuse as their originals do."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = re.findall(r"^curl .*:8800/(?!v1/).* -d '\{.*$", text, re.MULTILINE)
+    assert [line for line in lines if "Content-Type: application/json" not in line] == []
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(HERE)))
 def test_links_in_the_docs_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8"))
     assert [target for target in targets if "://" not in target and not (path.parent / target).exists()] == []
