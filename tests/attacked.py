@@ -80,7 +80,8 @@ class Attacked:
         """It answers, has nothing to say, and holds no more descriptors than before."""
         with httpx.Client(trust_env=False) as client:
             assert client.get(f"http://127.0.0.1:{self.port}/health", timeout=30).status_code == 200
-        assert self.errors.read_text(errors="replace") == ""
+        logged = self.errors.read_text(errors="replace")
+        assert logged == "", logged
         until(lambda: self.descriptors() <= descriptors + SPARE_FDS)
 
 
