@@ -47,6 +47,8 @@ def judge_claim(claim: Claim, pages: Sequence[PageText]) -> Verdict:
     another relation or polarity; else "open".
     """
     tokens, claim = claim.tokens, replace(claim, pages=tuple(pages))
+    if any(_is_line_of(tokens, page) for page in pages):
+        return "borne"
     if not content(tokens) or not any(is_predicate(tokens, n) for n in range(len(tokens))):
         return "open"
     if _supports_pieces(claim, pages):
@@ -54,6 +56,16 @@ def judge_claim(claim: Claim, pages: Sequence[PageText]) -> Verdict:
     if any(all(_supports_pieces(one, pages) for one in variants) for variants in _split_names(claim)):
         return "borne"
     return "refuted" if any(any(True for _ in _find_windows(claim, page)) for page in pages) else "open"
+
+
+def _is_line_of(tokens: Sequence[Token], page: PageText) -> bool:
+    """True if a claim without a predicate, such as "Mayor Bo Lund", is word for word a line of the page."""
+    words = [(token.key, token.is_negated) for token in tokens if token.kind != "stop"]
+    return len(words) > 1 and any(
+        not passage.is_denied
+        and words == [(token.key, token.is_negated) for token in passage.tokens if token.kind != "stop"]
+        for passage in page.windows[: page.count]
+    )
 
 
 def is_predicate(tokens: Sequence[Token], position: int) -> bool:

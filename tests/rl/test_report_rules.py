@@ -54,3 +54,9 @@ def test_support(claim: str, verdict: str) -> None:
 def test_what_no_reader_sees_is_not_read() -> None:
     hidden = '<!-- a --><p style="display:none">b <b>c</b></p><span hidden>d</span>'
     assert strip_hidden(f"{hidden}<b>e</b> <!-- f").split() == ["e"]
+
+
+def test_a_line_without_a_predicate_is_borne_word_for_word() -> None:
+    page = read_page("https://a.b/wick", ("Wick\nMayor Bo Lund\nKey Gna",))
+    verdicts = [judge_claim(claim_of(text, frozenset()), [page]) for text in ("Key Gna.", "Mayor Bo Lund", "Key Lund.")]
+    assert verdicts == ["borne", "borne", "open"]
