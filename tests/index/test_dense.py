@@ -3,7 +3,9 @@
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from zlib import crc32
 
@@ -21,7 +23,7 @@ from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import VectorStore  # noqa: E402
+from webemu.index.dense.store import Vector, VectorStore  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.lock import exclusive_lock  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest, set_current  # noqa: E402
@@ -277,6 +279,29 @@ def test_a_failure_is_told_and_not_kept() -> None:
     encoder = QueryEncoder(encode)
     with pytest.raises(MemoryError):
         encoder.encode("query")
+    assert len(encoder.encode("query")) == 64
+
+
+def test_a_failure_that_is_over_before_it_is_cached_is_not_kept() -> None:
+    failures = [MemoryError(), MemoryError()]
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        if failures:
+            raise failures.pop()
+        return words(texts)
+
+    encoder = QueryEncoder(encode)
+    enqueue = encoder._enqueue
+
+    def enqueue_and_wait(text: str) -> Future[Vector]:
+        future = enqueue(text)
+        wait([future])  # as on a busy machine, where the encoder's thread is faster than the caller's
+        return future
+
+    encoder._cached_enqueue = lru_cache(8)(enqueue_and_wait)
+    with pytest.raises(MemoryError):
+        encoder.encode("query")
+    assert not failures
     assert len(encoder.encode("query")) == 64
 
 
