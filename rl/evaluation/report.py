@@ -22,11 +22,11 @@ from webemu.rl.rewards import LONG, SHORT
 
 MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 4_000, 400, 40_000_000
 """Characters shown of one observation, at most and at least, and of all observations together."""
-HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward", "calls", "tokens")
+HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "relevance", "recall", "reward", "calls", "tokens")
 """Figures shown as tiles at the top, if there are any."""
 COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
 """Figures shown in the tables by group."""
-SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "reward"))
+SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "relevance", "recall", "reward"))
 """Figures between 0 and 1."""
 _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
 

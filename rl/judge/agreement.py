@@ -46,6 +46,6 @@ def format_agreement(agreement: Agreement) -> str:
     """Return an agreement as a line of text."""
     kappa = "undefined" if agreement.kappa is None else f"{agreement.kappa:.3f}"
     return (
-        f"{agreement.share:.3f}, kappa {kappa}, wrongly allowed {agreement.wrongly_allowed},"
+        f"{agreement.share:.3f} of {agreement.pairs}, kappa {kappa}, wrongly allowed {agreement.wrongly_allowed},"
         f" wrongly refused {agreement.wrongly_refused}"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.judge import answers, reports
-from webemu.rl.judge.verdicts import MAX_CONCURRENT_REQUESTS, Inquiry, JudgeUnavailable, V, VerdictClient
+from webemu.rl.judge.verdicts import MAX_CONCURRENT_REQUESTS, Inquiry, JudgeUnavailable, VerdictClient
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.rubric import Score
@@ -65,7 +65,7 @@ class Judge:
             self._count_failure(error)
             return None
 
-    async def ask(self, inquiry: Inquiry[V]) -> V | None:
+    async def ask(self, inquiry: Inquiry[bool]) -> bool | None:
         """Return the verdict on a question of `webemu.rl.judge.prompts`; None if the judge fails."""
         try:
             return await self._client.ask(inquiry)

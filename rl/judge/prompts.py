@@ -1,4 +1,4 @@
-"""Questions to the judge. Questions, answers and pages are delimited as data, since each of them may try to instruct it.
+"""Questions to the judge. Questions, answers and pages are delimited as data, since each may try to instruct it.
 
 The questions about reports follow CaRR (arXiv 2601.06021).
 """
