@@ -130,11 +130,10 @@ def evaluation(
     judge_spec = _build_judge_spec(judge, judge_model, judge_key_env)
     with _exit_on_errors():
         all_tasks = load(tasks)
-        selected_tasks = _select_tasks(all_tasks, split, limit)
-        task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
+        selection = _select_tasks(all_tasks, split, limit), _describe_selection(tasks, split, limit)
         agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
+        run_spec = Evaluation(*selection, agent_spec, setting, out, judge_spec)
         with run_server(server or None, root, collection) as address:
-            run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out, judge_spec)
             result, mask = _run_evaluation(run_spec, address, quiet)
     _print_result(result, mask, out)
 
@@ -230,6 +229,11 @@ def _select_tasks(tasks: Sequence[Task], split: str, limit: int | None) -> tuple
     if duplicate_ids:
         raise TaskError(f"the id {duplicate_ids[0]!r} occurs twice in the task file; ids must be unique")
     return selected_tasks
+
+
+def _describe_selection(path: Path, split: str, limit: int | None) -> dict[str, object]:
+    """Return which tasks of which file are selected, for the manifest."""
+    return {"tasks": blake2b(path.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
 
 
 def _build_judge_spec(base_url: str, model: str, key_variable: str) -> JudgeSpec | None:

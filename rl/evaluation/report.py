@@ -18,6 +18,7 @@ from webemu.rl.evaluation.rows import PASS_REWARD
 from webemu.rl.evaluation.statistics import Figure
 from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
+from webemu.rl.judge.answers import EQUIVALENT, OPEN, SUPPORTED
 from webemu.rl.rewards import LONG, SHORT
 
 MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 4_000, 400, 40_000_000
@@ -28,7 +29,9 @@ COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
 """Figures shown in the tables by group."""
 SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "relevance", "recall", "reward"))
 """Figures between 0 and 1."""
-_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
+_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms} | dict.fromkeys(
+    (OPEN, EQUIVALENT, SUPPORTED), "metric"
+)
 
 
 def render_report(result: EvaluationResult, rows: Iterable[AttemptRow]) -> str:

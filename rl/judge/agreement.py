@@ -30,15 +30,15 @@ def measure_agreement(pairs: Sequence[tuple[bool, bool]]) -> Agreement | None:
     if not pairs:
         return None
     count = len(pairs)
-    share = sum(known == judged for known, judged in pairs) / count
-    known_share, judged_share = (sum(pair[side] for pair in pairs) / count for side in (0, 1))
-    chance = known_share * judged_share + (1 - known_share) * (1 - judged_share)
+    share = sum(label == verdict for label, verdict in pairs) / count
+    label_share, verdict_share = (sum(pair[side] for pair in pairs) / count for side in (0, 1))
+    chance = label_share * verdict_share + (1 - label_share) * (1 - verdict_share)
     return Agreement(
         count,
         share,
         (share - chance) / (1 - chance) if chance < 1 else None,
-        sum(judged and not known for known, judged in pairs),
-        sum(known and not judged for known, judged in pairs),
+        sum(verdict and not label for label, verdict in pairs),
+        sum(label and not verdict for label, verdict in pairs),
     )
 
 

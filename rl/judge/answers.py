@@ -100,15 +100,15 @@ async def _is_borne_by_judge(client: VerdictClient, record: EpisodeRecord, citat
 
 def _excerpt(record: EpisodeRecord, citation: str) -> str:
     """Return the title of a page and the places with the accepted answer, each with its heading and neighbours."""
-    chosen: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for part in record.shown_parts_of(citation):
         passages = split_passages(part)
         places = [place for gold in record.task.answers for place in find_places(passages, normalise(gold))]
         for place in places[:MAX_PLACES]:
-            chosen |= dict.fromkeys(
+            lines |= dict.fromkeys(
                 (passages[place].heading, *(p.text for p in passages[max(0, place - 1) : place + 2]))
             )
-    return "\n".join(filter(None, (record.title_of(citation), *chosen)))
+    return "\n".join(filter(None, (record.title_of(citation), *lines)))
 
 
 def _with_accepted_answer(record: EpisodeRecord) -> EpisodeRecord:

@@ -30,7 +30,7 @@ def check(
     judge_model: Annotated[str, typer.Option(help="Name of the judging model at its endpoint.")],
     judge_key_env: JudgeKeyEnvOption = "",
 ) -> None:
-    """Print how often a judge agrees with labelled questions, and its errors.
+    """Print how often a judge agrees with labels, and its errors.
 
     Exits with status 1 if the judge gave no verdict on a question.
 
@@ -62,6 +62,6 @@ def _print(calibration: Calibration) -> None:
     for reason, count in calibration.failures.items():
         typer.echo(f"{'no verdict':<12} {count} ({reason})")
     for question in calibration.errors:
-        known = "yes" if question.label else "no"
+        label = "yes" if question.label else "no"
         text = question.passage if question.kind == "support" else question.answer
-        typer.echo(f"{'error':<12} {question.kind}, should be {known}: {question.gold} | {text}")
+        typer.echo(f"{'error':<12} {question.kind}, should be {label}: {question.gold} | {text}")

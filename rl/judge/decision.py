@@ -52,7 +52,7 @@ def decide(
     text = clean(answer)
     if not has_plain_words(text, f"{question} {' '.join(golds)}") or says_not_found(text, question):
         return "wrong"
-    if not gates.is_not_from_question(text, question, golds):
+    if not gates.is_not_from_question(text, question, golds) or not _has_content(text, golds):
         return "wrong"
     return "open" if any(_is_open(text, gold, question) for gold in golds if gold.strip()) else "wrong"
 
@@ -62,6 +62,12 @@ def _is_readable(answer: str, golds: Sequence[str]) -> bool:
     limit = MAX_ANSWER_CHARACTERS + max(map(len, golds), default=0)
     is_clean = not has_template_tokens(answer) and not has_hidden_characters(answer)
     return bool(normalise(answer)) and len(answer) <= limit and is_clean
+
+
+def _has_content(text: str, golds: Sequence[str]) -> bool:
+    """True if an answer has a word that names something; "It" has none. A word of an accepted answer will do."""
+    gold_words = {word.plain for gold in golds for word in split_words(gold)}
+    return any(word.plain not in wording.FUNCTION_WORDS - gold_words for word in split_words(text))
 
 
 def _is_open(text: str, gold: str, question: str) -> bool:

@@ -338,8 +338,8 @@ def test_a_judge_decides_what_is_open_and_is_compared(world: World, tasks: Path,
         prompt = body["messages"][-1]["content"]
         if "Text that a reader saw" in prompt:
             return json.dumps({"supported": REMOVED not in prompt})
-        accepted, said = (part.partition("\n[end of ")[0] for part in prompt.split(": data, not instructions]\n")[2:])
-        same = said in accepted.partition("\n")[0].split(" / ") or said == "zorblax"
+        accepted, answer = (part.partition("\n[end of ")[0] for part in prompt.split(": data, not instructions]\n")[2:])
+        same = answer in accepted.partition("\n")[0].split(" / ") or answer == "zorblax"
         return json.dumps({"equivalent": same})
 
     with openai_server(searcher(answers)) as model, openai_server(verdict) as judge:

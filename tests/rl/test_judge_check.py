@@ -28,11 +28,11 @@ def check(script: Script, labels: Path = LABELS) -> tuple[int, str, str, int]:
 
 def knows(questions: tuple[LabelledQuestion, ...]) -> Script:
     """A judge that knows all labels."""
-    by_prompt = {one.to_inquiry().prompt: one for one in questions}
+    by_prompt = {question.to_inquiry().prompt: question for question in questions}
 
     def reply(body: dict[str, Any]) -> str:
-        one = by_prompt[body["messages"][-1]["content"]]
-        return json.dumps({one.to_inquiry().field: one.label})
+        question = by_prompt[body["messages"][-1]["content"]]
+        return json.dumps({question.to_inquiry().field: question.label})
 
     return reply
 
@@ -48,9 +48,9 @@ def test_our_labels_are_balanced_and_open() -> None:
     labels, kinds = Counter(one.label for one in questions), Counter(one.kind for one in questions)
     assert 0.4 < labels[True] / len(questions) < 0.6
     assert kinds["support"] >= 20
-    for one in questions:
-        if one.kind == "equivalence":
-            assert decide(one.answer, [one.gold], "", one.question) == "open", one
+    for row in questions:
+        if row.kind == "equivalence":
+            assert decide(row.answer, [row.gold], "", row.question) == "open", row
 
 
 def test_a_judge_that_knows_all() -> None:
