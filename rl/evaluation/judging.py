@@ -43,6 +43,8 @@ class JudgeFigures:
     different: int
     unanswered: int
     """Number of open answers without a verdict; their attempts are masked."""
+    failures: Mapping[str, int]
+    """Number of questions of this run without a verdict, by reason."""
     requests: int
     """Number of questions that this run sent, those of the sample included."""
     agreement: Agreement | None
@@ -60,7 +62,9 @@ async def open_judge(spec: JudgeSpec) -> AsyncIterator[Judge]:
 
 async def measure_judge(judge: Judge, tasks: Sequence[Task], rows: Iterable[AttemptRow], seed: int) -> JudgeFigures:
     """Return the figures of a judge over the rows of an evaluation. The sample depends on the seed alone."""
-    short_rows = [row for row in rows if "judge_open" in row["terms"] and (not row["mask"] or _is_unanswered(row))]
+    counted_rows = (row for row in rows if "judge_open" in row["terms"] and (not row["mask"] or _is_unanswered(row)))
+    # The turns are most of a row, and there may be many rows.
+    short_rows: list[AttemptRow] = [{**row, "turns": []} for row in counted_rows]
     verdicts = [
         row["terms"]["judge_equivalent"] for row in short_rows if row["terms"].get("judge_equivalent") is not None
     ]
@@ -72,6 +76,7 @@ async def measure_judge(judge: Judge, tasks: Sequence[Task], rows: Iterable[Atte
         verdicts.count(1.0),
         verdicts.count(0.0),
         unanswered,
+        dict(judge.failures),
         judge.request_count,
         measure_agreement(pairs),
     )
@@ -84,6 +89,9 @@ def format_judge(figures: JudgeFigures) -> Iterator[str]:
         f"judge     {figures.open} of {figures.answers} answers open ({share:.1%}): {figures.equivalent} equivalent,"
         f" {figures.different} different, {figures.unanswered} without a verdict; {figures.requests} requests"
     )
+    if figures.failures:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in figures.failures.items())
+        yield f"          no verdict: {reasons}"
     yield f"agreement {format_agreement(figures.agreement) if figures.agreement else 'no answers to compare'}"
 
 

@@ -60,8 +60,9 @@ def decide(
 def _is_readable(answer: str, golds: Sequence[str]) -> bool:
     """True if an answer is not empty, not long, and without template tokens and hidden characters."""
     limit = MAX_ANSWER_CHARACTERS + max(map(len, golds), default=0)
-    is_clean = not has_template_tokens(answer) and not has_hidden_characters(answer)
-    return bool(normalise(answer)) and len(answer) <= limit and is_clean
+    if len(answer) > limit or has_template_tokens(answer) or has_hidden_characters(answer):
+        return False
+    return bool(normalise(answer))
 
 
 def _has_content(text: str, golds: Sequence[str]) -> bool:

@@ -362,6 +362,7 @@ def test_a_judge_decides_what_is_open_and_is_compared(world: World, tasks: Path,
         arguments = ("--tasks", str(tasks), "--model", "m", "--base-url", model.url, "--judge-model", "j")
         _, output, _ = evaluate(world, tmp_path / "k", *arguments, "--judge", judge.url)
         assert f"{len(opened)} without a verdict" in output
+        assert "no verdict: unreadable verdict " in output
         assert "agreement no answers to compare" in output
         assert sum(row["mask"] == "judge: no verdict" for row in settled(tmp_path / "k").values()) == len(opened)
 
