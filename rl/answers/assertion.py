@@ -42,6 +42,8 @@ _TAKEN_BY = re.compile(
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
     r"|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
+_RELATIVE = re.compile(r",(?: [^\x01,;]{1,40},)? (?:who|whose|where|when|which)\b[^\x01]*$")
+"""Clause that says more of the last mention; its names are no other answers."""
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -63,7 +65,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if not has_plain_words(_RENAMED.sub("", masked), expected.question):
         return False
     groups = _group(masked, reading.hits)
-    if any(not _is_complete(group, expected.parts) for group in groups):
+    if any(not _is_complete(group, expected) for group in groups):
         return False
     for sentence in split_sentences(masked):
         own_groups = [
@@ -115,9 +117,11 @@ def _group(masked: str, hits: tuple[Span, ...]) -> list[list[Span]]:
     return groups
 
 
-def _is_complete(group: list[Span], parts: int) -> bool:
-    """True if a group has every part of the accepted answer once."""
-    return sorted(hit.part for hit in group) == list(range(parts))
+def _is_complete(group: list[Span], expected: Expectation) -> bool:
+    """True if a group has every part of the accepted answer once; a number may stand beside its conversions."""
+    if expected.flavour == "number" and expected.parts == 1:
+        return True
+    return sorted(hit.part for hit in group) == list(range(expected.parts))
 
 
 def _is_idle(text: str, masked: str, sentence: Span, rivals: list[Span], expected: Expectation) -> bool:
@@ -139,9 +143,11 @@ def _sentence_holds(
     """True if a sentence asserts each of its groups."""
     if expected.is_choice and not _compares_as_asked(masked[sentence.start : sentence.end], expected.question):
         return False
-    outside = [span for span in rivals if not is_in_bracket(text, span, expected)]
+    aside = _RELATIVE.search(masked, groups[-1].end, sentence.end)
+    end = aside.start() if aside and expected.flavour == "name" else sentence.end
+    outside = [span for span in rivals if span.start < end and not is_in_bracket(text, span, expected)]
     question_text = fold(expected.question)
-    relation = _TAKEN_BY.search(masked, sentence.start, sentence.end)
+    relation = _TAKEN_BY.search(masked, sentence.start, end)
     if (
         relation
         and expected.parts == 1

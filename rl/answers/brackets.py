@@ -36,8 +36,10 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     words = split_words(text)
     if is_translation(text):
         return True
+    if not re.search(r"[a-z\d]", fold(text)):
+        return True
     is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?|\W+", text) and len(expected.text) > 2
-    is_described = len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower()
+    is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
     is_remark = is_described or (
         expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
     )
@@ -76,7 +78,9 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
 def is_translation(inside: str) -> bool:
     """True for a bracket such as "German: Donau"."""
     language, colon, _ = inside.partition(":")
-    return bool(colon) and fold(language) in wording.DEMONYMS | {"latin", "arabic", "hebrew", "hindi", "native"}
+    return bool(colon) and (
+        wording.is_demonym(fold(language)) or fold(language) in ("latin", "arabic", "hebrew", "hindi", "native")
+    )
 
 
 def brackets_acronym(plain: str, expected: Expectation) -> bool:

@@ -25,11 +25,17 @@ _SOURCE = re.compile(
     r"(?im)^[ \t>*_-]{0,6}(?:sources?|references?|citations?|cited|url|see|quelle|fuente)[*_]{0,2}\s?:.{0,600}$"
     r"|\(\s?(?:sources?|see|via|from|quelle)\b:?[^()]{0,300}\)|\(\s?https?://[^()\s]{1,400}\s?\)"
 )
+_ANSWER_FIELDS = frozenset(("answer", "final_answer", "final answer", "short_answer", "result", "response"))
+_REMARK_FIELDS = frozenset(
+    "confidence source sources url urls citation citations reference references evidence explanation reasoning quote"
+    " question type unit".split()
+)
 _TAG = re.compile(r"</?(?:b|i|em|strong|u|p|span|code|sup|sub|mark|br|h[1-6])\s?/?>", re.IGNORECASE)
 _STRIKE = re.compile(r"~~|</?(?:s|del|strike)>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf|textit)\s?\{([^{}]{0,300})\}")
 _MATH = re.compile(r"\$\$?([^$\s](?:[^$]{0,80}[^$\s])?)\$\$?(?!\d)")
 _LATEX = re.compile(r"\\[()\[\],;! ]|\\(?=[$%&#_])")
+_CODE_SPAN = re.compile(r"`[^`\n]{1,100}`")
 _BULLET = re.compile(r"(?m)^[ \t]{0,8}[-*•·–→]\s+")
 _COUNTED = re.compile(r"(?m)^[ \t]{0,8}\d{1,2}[.)]\s+")
 _EMPHASIS = re.compile(
@@ -56,7 +62,9 @@ def clean(answer: str) -> str:
     text = _BULLET.sub("", _LATEX.sub(" ", _MATH.sub(r"\1", _SOURCE.sub("", text))))
     # One line that begins with a number is no list.
     text = _COUNTED.sub("", text) if len(_COUNTED.findall(text)) > 1 else text
-    text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text))
+    # Underscores of code are no emphasis.
+    text = _CODE_SPAN.sub(lambda match: match[0].replace("_", "\u203f"), text)
+    text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text)).replace("\u203f", "_")
     text = _FEET.sub(r"\1 ft \2 inches", text)
     text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     text = _PERIODS.sub(r"\1m", text.translate(_QUOTES))
@@ -74,16 +82,17 @@ def has_hidden_characters(text: str) -> bool:
 
 
 def _unwrap_json(text: str) -> str:
-    """Return the value of a JSON object whose only field is the answer; any other text as it is."""
+    """Return the answer of a JSON object that has no other field than remarks on it; any other text as it is."""
     if not text.startswith("{"):
         return text
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    values = list(row.items()) if isinstance(row, dict) else []
-    if len(values) == 1 and values[0][0].casefold() in ("answer", "final_answer", "final answer"):
-        return str(values[0][1]) if isinstance(values[0][1], str | int | float) else text
+    fields = {key.casefold(): value for key, value in row.items()} if isinstance(row, dict) else {}
+    answers = [value for key, value in fields.items() if key not in _REMARK_FIELDS]
+    if len(answers) == 1 and fields.keys() - _REMARK_FIELDS <= _ANSWER_FIELDS:
+        return str(answers[0]) if isinstance(answers[0], str | int | float) else text
     return text
 
 

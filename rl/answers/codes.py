@@ -36,7 +36,11 @@ def has_code_form(gold: str) -> bool:
 
 def is_phone(gold: str) -> bool:
     """True if an accepted answer is a telephone number or another long code of digits in groups."""
-    return bool(_PHONE.fullmatch(gold)) and sum(c.isdigit() for c in gold) >= MIN_LONG_CODE and " " in gold
+    return (
+        bool(_PHONE.fullmatch(gold))
+        and sum(c.isdigit() for c in gold) >= MIN_LONG_CODE
+        and bool(re.search("[ -]", gold))
+    )
 
 
 def _find_phone(text: str, gold: str) -> Reading:

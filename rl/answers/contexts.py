@@ -47,6 +47,9 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
 def right_holds(behind: str, expected: Expectation) -> bool:
     """True if the words behind a mention, to the end of its sentence, leave it as it is."""
     remainder = behind.lstrip("' ") if behind[:2] != "'s" else behind
+    # "the third-largest city" says its rank.
+    if expected.flavour == "number" and expected.asks("rank") and (rank := re.match(r"-(?:\w+est|most)\b", behind)):
+        return _words_follow(behind[rank.end() :].strip() or "x", expected)
     if behind.startswith(("'s", "-", "/")) and not behind.startswith(("- ", "-- ")):
         return False
     if not remainder or re.fullmatch(r"[.!)\]\s'\"。]*", remainder):
@@ -66,7 +69,7 @@ def right_holds(behind: str, expected: Expectation) -> bool:
         return bool(words) and (
             words[0].plain in wording.FUNCTION_WORDS
             or words[0].text.endswith("'s")
-            or (len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower())
+            or (len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower())
         )
     if remainder[0] in ".)!" or remainder[0] == MASK:
         return remainder[0] != MASK and right_holds(remainder[1:], expected)
@@ -87,6 +90,11 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
         return False
     if last.plain == "than" or (last.plain == "with" and before in wording.COVERINGS):
         return False
+    if re.search(r"\b(?:why|cause\w*|reason)\b", expected.question, re.IGNORECASE) and (
+        last.plain in ("after", "following")
+        or f"{before} {last.plain}" in ("because of", "due to", "owing to", "result of")
+    ):
+        return True
     if last.plain == "of":
         return _of_holds(before, expected)
     if expected.flavour == "name":
@@ -118,7 +126,7 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
     if plain == "from" and re.fullmatch(r"km|miles|away|far|metres|kilometres|differs?|different", before):
         return False
     if last.is_capitalised:
-        if plain.endswith("'s") or (is_long and set(plain.split("-")) <= wording.DEMONYMS):
+        if plain.endswith("'s") or (is_long and wording.is_demonym(plain)):
             return True
         if plain in wording.FUNCTION_WORDS or plain in wording.CONNECTORS:
             return True
@@ -152,7 +160,7 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
         return False
     if expected.flavour != "name":
         return not first.is_capitalised
-    if first.plain in wording.DEMONYMS and len(words) > 1 and words[1].text.islower():
+    if wording.is_demonym(first.plain) and len(words) > 1 and words[1].text.islower():
         return True
     if re.match(r"\d{1,2} [A-Z]", chunk):
         return True

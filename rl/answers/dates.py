@@ -40,11 +40,13 @@ _YEAR = r"(?P<year>\d{4})(?![\d]|[.,]\d)"
 _OF = r"(?:\s(?:of|de|du|del|in|the\syear))?"
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)}),?\s(?:the\s)?$", re.IGNORECASE)
-_ERA = re.compile(r"\s?\b(BCE?|B\.C\.(?:E\.)?|CE|AD|A\.D\.|C\.E\.|v\. Chr\.|n\. Chr\.)(?!\w)")
+_ERA = re.compile(
+    r"\s?\b(BCE?|B\.C\.(?:E\.)?|before Christ|before the Common Era|CE|AD|A\.D\.|C\.E\.|v\. Chr\.|n\. Chr\.)(?!\w)"
+)
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})(?=\s?(?:BCE?|B\.C\.|CE|AD|A\.D\.)(?!\w))",
+        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
         rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?(?:{_OF}[\s-]{_YEAR})?",
         rf"(?<!\w){_MONTH}\s(?:the\s)?{_DAY}(?![\w:]),?(?:\s(?:of\s|in\s)?{_YEAR})?",
         rf"(?<![\w-]){_MONTH},?{_OF}\s{_YEAR}",
@@ -54,7 +56,7 @@ _PATTERNS = [
         r"(?<![\w/.-])(?P<year>\d{4})/(?P<number>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
         r"(?<![\w/.,-])(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?![\w/-])",
         r"(?<![\w.,/-])(?:AD|A\.D\.|CE)\s?(?P<year>\d{1,4})(?![\w,.]\d|\d)",
-        r"(?<![\w.,/–-])(?P<year>\d{1,4})(?=\s?(?:BCE?|B\.C\.|CE|AD|A\.D\.)(?!\w))",
+        r"(?<![\w.,/–-])(?P<year>\d{1,4})(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
     )
 ]
 _TIME = re.compile(
@@ -135,7 +137,7 @@ def _read_day(text: str, match: re.Match[str]) -> Day:
         is_clear = is_clear and len(groups["year"]) == 4
     is_before_christ = False
     if era := _ERA.match(text, end):
-        is_before_christ, end = era[1].startswith(("B", "v")), era.end()
+        is_before_christ, end = era[1][0] in "Bbv", era.end()
     weekday = _WEEKDAY.search(text[max(0, start - 16) : start])
     if weekday:
         start -= len(weekday[0])

@@ -21,6 +21,7 @@ from webemu.rl.answers.folding import split_words
 from webemu.rl.answers.measures import Measure, agree, find_measures, is_conversion
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.names import find_name, spell_out
+from webemu.rl.answers.persons import asks_for_person, extend
 from webemu.rl.answers.regions import level_of
 from webemu.rl.answers.rivals import find_rival_names
 from webemu.rl.answers.sentences import split_sentences
@@ -73,7 +74,9 @@ def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: t
     if _is_same_text(answer, gold):
         return True
     for spelling, context in _spellings(gold, question):
-        read, expected = _choose_reader(clean(spelling) or spelling.strip(), answer_type, context, evidence)
+        read, expected = _choose_reader(
+            ("_" not in spelling and clean(spelling)) or spelling.strip(), answer_type, context, evidence
+        )
         if _says(answer, read, expected):
             return True
     return False
@@ -174,7 +177,14 @@ def _choose_reader(
         return (lambda text: find_range(text, gold)), Expectation(gold, question, "number")
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
-    names = [spelling for core in _cores(gold, question) for spelling in spell_out(core, evidence)]
+    asked_words = {word.plain for word in split_words(question)}
+    names = [
+        spelling
+        for core in _cores(gold, question)
+        for spelling in spell_out(core, evidence)
+        # "NATO" is no answer to what NATO stands for.
+        if spelling == core or not {word.plain for word in split_words(spelling)} <= asked_words
+    ]
     if gold.islower() and gold.isalpha() and len(gold) > 3:
         # A common noun may be said of one or of several.
         names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
@@ -241,13 +251,22 @@ def _cores(gold: str, question: str) -> list[str]:
     kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
     if kind and re.search(rf"\b{_KINDS}\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
+    if (
+        match := re.fullmatch(r"(?:the )?University of (\w+(?: \w+)?)|(\w+(?: \w+)?) University", gold)
+    ) and not level_of(match[1] or match[2]):
+        cores.append(f"{match[1]} University" if match[1] else f"University of {match[2]}")
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
     return cores
 
 
 def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
-    hits = _join_brackets(text, find_name(text, names))
+    is_person = asks_for_person(question) and not is_choice
+    hits = _join_brackets(text, find_name(text, names, is_person=is_person))
+    if is_person and " " not in gold:
+        hits = [Span(hit.start, extend(text, hit.end)) for hit in hits]
+    if gold.endswith("()"):
+        hits = [Span(hit.start, hit.end + len(re.match(r"(?:\([^()]{0,60}\))?", text[hit.end :])[0])) for hit in hits]
     # The family name alone, somewhere else in the answer, is no other person.
     explaining_text = gold if is_choice else f"{question} {gold}"
     rivals = find_rival_names(text, hits, explaining_text)

@@ -26,7 +26,8 @@ def is_region_behind(text: str, rival: Span, group: Span) -> bool:
     gap = text[group.end : rival.start] if rival.start > group.end else ""
     hit = text[group.start : group.end]
     region = text[rival.start : rival.end]
-    if re.fullmatch(r"(?:,| in| of)? (?:the )?", gap):
+    *inner, gap = re.split(r"(?<=\w)(?=, )", gap) or [""]
+    if re.fullmatch(r"(?:,| in| of)? (?:the )?", gap) and all(contains(one.strip(", "), hit) for one in inner):
         return contains(region, hit) or contains(text[rival.start : rival.end].partition(" ")[0], hit)
     return False
 
@@ -36,9 +37,17 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     before = masked[sentence.start : rival.start].rstrip(" '")
     words = split_words(before)
     lead = words[-1].plain if words and before.endswith(words[-1].text) else ""
+    passive = (
+        re.fullmatch(r" (?:was|were|is|are|got) (\w+) by (?:the )?", masked[group.end : rival.start]) if group else None
+    )
+    if passive and not expected.asks(passive[1]):
+        return False
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
         return True
     if masked[rival.start : rival.end].casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):
+        return True
+    adjective = wording.is_demonym(fold(masked[rival.start : rival.end])) or level_of(masked[rival.start : rival.end])
+    if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
     # "it was directed by Bo Lund" answers "Who is the director?".
     if (
@@ -52,11 +61,6 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     if lead in ("and", "of", "the") and re.search(
         r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before
     ):
-        return True
-    adjective = set(re.split(r"[- ]", fold(masked[rival.start : rival.end]))) <= wording.DEMONYMS or level_of(
-        masked[rival.start : rival.end]
-    )
-    if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
     # "Founded in 1998, it went public in 2004": another event, which was not asked for.
     clause = re.match(r"([A-Z]\w+(?:ed|t|n)) (?:in|on) [^,\x01]{1,20}, ", masked[sentence.start : sentence.start + 60])

@@ -10,7 +10,7 @@ from fractions import Fraction
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.numerals import NUMERAL, Numeral, read_digits, read_words
-from webemu.rl.answers.units import CURRENCIES, MAX_UNIT_WORDS, SCALE_LETTERS, SCALES, UNITS, UNITS_IN_SMALL
+from webemu.rl.answers.units import CURRENCIES, MAX_UNIT_WORDS, OFFSETS, SCALE_LETTERS, SCALES, UNITS, UNITS_IN_SMALL
 
 MAX_DIGITS = 60
 """Longer runs of digits are no numbers."""
@@ -52,6 +52,11 @@ class Measure:
     """True for four digits between 1000 and 2199 without separators."""
     follows_year_word: bool = False
 
+    @property
+    def scale(self) -> tuple[Fraction, Fraction]:
+        """Factor of its unit, and its zero in base units."""
+        return self.factor, OFFSETS.get(self.unit, Fraction(0))
+
 
 def find_measures(text: str, day_spans: Iterable[Span] = ()) -> list[Measure]:
     """Return the numbers of a text in order, without those in the spans that are taken."""
@@ -78,13 +83,13 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     if any(entry in gold.values for entry in candidate.values):
         return True
     # A conversion may be rounded, but not more coarsely than the accepted number is.
-    is_converted = candidate.factor != gold.factor and candidate.step <= gold.step * Fraction(101, 100)
+    is_converted = candidate.scale != gold.scale and candidate.step <= gold.step * Fraction(101, 100)
     return is_converted and any(abs(entry - gold.values[0]) <= gold.step / 2 for entry in candidate.values)
 
 
 def is_conversion(candidate: Measure, gold: Measure) -> bool:
     """True if a number is about another one, in another unit: "84 km (52 mi)"."""
-    if candidate.dimension != gold.dimension or candidate.factor == gold.factor:
+    if candidate.dimension != gold.dimension or candidate.scale == gold.scale:
         return False
     return abs(candidate.values[0] - gold.values[0]) <= max(candidate.step, abs(gold.values[0]) * Fraction(3, 100))
 
@@ -92,8 +97,10 @@ def is_conversion(candidate: Measure, gold: Measure) -> bool:
 def _rescale(candidate: Measure, gold: Measure) -> list[Fraction]:
     """Return the values of a number as if both had the unit of the one that has a unit."""
     if candidate.dimension:
-        return [value / candidate.factor for value in candidate.values]
-    return [value * gold.factor for value in candidate.values]
+        factor, zero = candidate.scale
+        return [(value - zero) / factor for value in candidate.values]
+    factor, zero = gold.scale
+    return [value * factor + zero for value in candidate.values]
 
 
 def _is_same_money(candidate: Measure, gold: Measure) -> bool:
@@ -107,7 +114,6 @@ def _is_same_money(candidate: Measure, gold: Measure) -> bool:
 
 _QUESTION_CUES = {
     "percent": r"percent|per cent|percentage|%|prozent",
-    "temperature C": r"celsius|°c|temperature",
     "money": r"",
 }
 
@@ -168,7 +174,7 @@ def _read_measure(text: str, numeral: Numeral) -> Measure:
     sign = -1 if negative else 1
     digits = text[numeral.start : numeral.end]
     return Measure(
-        tuple(sign * value * factor * unit_factor for value in numeral.values),
+        tuple(sign * value * factor * unit_factor + OFFSETS.get(unit, Fraction(0)) for value in numeral.values),
         numeral.step * factor * unit_factor,
         f"money {code}" if code else dimension,
         unit_factor,
@@ -187,7 +193,9 @@ def _is_odd(text: str, numeral: Numeral, start: int, end: int, is_ordinal: bool)
     before, after = text[max(0, start - 6) : start], text[end : end + 14]
     if numeral.is_word:
         half = re.search(r"\b(?:half|quarter)\s(?:a\s|an\s|of\s)?$", text[max(0, start - 12) : start])
-        fraction = is_ordinal and re.match(r"s?\sof\b", after)
+        fraction = is_ordinal and (
+            re.match(r"s?\sof\b", after) or re.search(r"\ba\s$", text[max(0, start - 3) : start])
+        )
         part = re.match(
             r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths"
             r"|eighths|tenths)\b",
@@ -258,6 +266,7 @@ def _merge_compounds(text: str, measures: list[Measure]) -> list[Measure]:
             and entry.dimension
             and last.dimension == entry.dimension
             and entry.factor < last.factor
+            and entry.dimension != "temperature"
             and not entry.is_odd
             and re.fullmatch(r"\s?(?:,|and)?\s?", text[last.end : entry.start])
         ):

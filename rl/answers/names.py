@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from webemu.rl.answers.folding import Word, fold_umlauts, split_words
 from webemu.rl.answers.mention import Span
+from webemu.rl.answers.persons import is_same_person
 from webemu.rl.answers.wording import COMPANY_FORMS, SAFE_TITLES
 
 _AND = frozenset(("&", "and", "und", "et", "y", "e"))
@@ -55,22 +56,25 @@ MAX_INITIALS = 3
 """Longest run of single letters that is joined: "C. S." is "CS"."""
 
 
-def find_name(text: str, spellings: Iterable[str], part: int = 0) -> list[Span]:
+def find_name(text: str, spellings: Iterable[str], part: int = 0, *, is_person: bool = False) -> list[Span]:
     """Return where a text has a name, in any of its spellings; the longest reading at each place."""
     words = split_words(text)[:MAX_WORDS]
     name_forms: set[tuple[str, ...]] = set()
     longest, joints = 0, set(" .-'")
+    persons: list[list[Word]] = []
     for spelling in spellings:
         gold_words = split_words(spelling)
         name_forms |= _variants(gold_words, spelling)
         longest = max(longest, len(gold_words))
+        if is_person and len(gold_words) > 1 and gold_words[0].is_capitalised:
+            persons.append(gold_words)
         joints |= {c for a, b in pairwise(gold_words) for c in spelling[a.end : b.start]}
     if not name_forms or longest > MAX_NAME_WORDS:
         return []
     spans: list[Span] = []
     first = 0
     while first < len(words):
-        last = _longest_match(text, words, first, first + longest + 4, name_forms, joints)
+        last = _longest_match(text, words, first, first + longest + 4, name_forms, joints, persons)
         if last > first:
             spans.append(Span(words[first].start, words[last - 1].end, part))
         first = max(last, first + 1)
@@ -120,7 +124,13 @@ def _expansion(before: str, short: str) -> str:
 
 
 def _longest_match(
-    text: str, words: list[Word], first: int, limit: int, name_forms: set[tuple[str, ...]], joints: set[str]
+    text: str,
+    words: list[Word],
+    first: int,
+    limit: int,
+    name_forms: set[tuple[str, ...]],
+    joints: set[str],
+    persons: list[list[Word]],
 ) -> int:
     """Return the index behind the longest name that begins at a word; `first` if there is none."""
     best, end = first, first
@@ -132,9 +142,18 @@ def _longest_match(
                 break
         end += 1
         window = words[first:end]
-        if _variants(window, text) & name_forms:
+        if _variants(window, text) & name_forms or _names_person(window, text, persons):
             best = end
     return best
+
+
+def _names_person(words: list[Word], text: str, persons: list[list[Word]]) -> bool:
+    """True if capitalised words without a comma name one of the persons in another form."""
+    if not persons or len(words) < 2 or not words[0].is_capitalised:
+        return False
+    if not all(word.is_capitalised or text[word.start - 1] == "-" for word in words):
+        return False
+    return "," not in text[words[0].start : words[-1].end] and any(is_same_person(words, one) for one in persons)
 
 
 def _variants(words: list[Word], text: str) -> set[tuple[str, ...]]:

@@ -22,7 +22,7 @@ _OPENING = re.compile(
 )
 _NO_NOUNS = frozenset(
     "idea information one answer record data results clue evidence such source sources mention further number"
-    " way doubt".split()
+    " way doubt problem worries".split()
 )
 _ABSENCE = re.compile(
     r"\b(?:unable\sto|cannot|can't|can\snot|could\snot|couldn't|did\snot|didn't|does\snot|doesn't|do\snot"
@@ -116,7 +116,12 @@ def _restates(text: str, question: str) -> str:
     places = [words.index(word[:4]) for word in question_words if word[:4] in words]
     if not question_words or places != sorted(places) or shared < max(1, 0.6 * len(question_words)):
         return ""
-    return "no" if _NEGATION.search(text) else "yes"
+    is_contrary = any(
+        re.search(rf"\b(?:{first})", fold(question)) and re.search(rf"\b(?:{second})", fold(text))
+        for pair in wording.CONTRARIES
+        for first, second in (pair, pair[::-1])
+    )
+    return "no" if bool(_NEGATION.search(text)) != is_contrary else "yes"
 
 
 def says_not_found(answer: str, question: str) -> bool:

@@ -53,10 +53,10 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "yr": ("months", 12, "year years yr yrs Jahr Jahre Jahren ans années años"),
     "decade": ("months", 120, "decade decades"),
     "century": ("months", 1200, "century centuries"),
-    "C": ("temperature C", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius"
+    "C": ("temperature", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius"
                               " Grad_Celsius"),
-    "F": ("temperature F", 1, "°F ℉ F degrees_Fahrenheit degree_Fahrenheit degrees_F Fahrenheit"),
-    "K": ("temperature K", 1, "K kelvin kelvins Kelvin"),
+    "F": ("temperature", F(5, 9), "°F ℉ F degrees_Fahrenheit degree_Fahrenheit degrees_F Fahrenheit"),
+    "K": ("temperature", 1, "K kelvin kelvins Kelvin"),
     "km/h": ("speed", F(1000, 3600), "km/h kmh kph km/hr kilometres_per_hour kilometers_per_hour km_per_hour"),
     "m/s": ("speed", 1, "m/s metres_per_second meters_per_second"),
     "mph": ("speed", F(1609344, 3600000), "mph miles_per_hour mi/h"),
@@ -91,6 +91,12 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     for spelling in spellings.split()
 }
 """Dimension and factor by spelling. Spellings of one to three characters are compared with their capitals."""
+OFFSETS: dict[str, Fraction] = {
+    spelling.replace("_", " "): offset
+    for name, offset in (("C", F(27315, 100)), ("F", F(45967, 180)))
+    for spelling in _TABLE[name][2].split()
+}
+"""Zero of a scale of temperature in kelvins, by spelling of the unit."""
 UNITS_IN_SMALL = {spelling.casefold(): value for spelling, value in UNITS.items() if len(spelling) > 3}
 MAX_UNIT_WORDS = 3
 """Largest number of words in a unit."""

@@ -108,17 +108,21 @@ CONTRARIES = (
 )  # fmt: skip
 """Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
-    "american british english scottish welsh irish french german italian spanish portuguese dutch belgian"
-    " swiss austrian"
-    " polish czech russian ukrainian swedish norwegian danish finnish greek turkish chinese japanese korean"
-    " indian pakistani"
-    " australian canadian mexican brazilian argentine argentinian chilean peruvian colombian cuban egyptian"
-    " nigerian kenyan"
-    " israeli iranian iraqi european african asian roman hungarian romanian bulgarian serbian croatian icelandic"
-    " deutscher deutsche britischer französischer us uk u.s".split()
+    "welsh irish french german dutch swiss czech greek argentine cuban kenyan israeli iraqi asian roman icelandic"
+    " deutscher deutsche britischer französischer us uk u.s thai filipino kiwi catalan afghan slovak yemeni qatari"
+    " omani kuwaiti emirati".split()
 )
-"""Adjectives of countries, which name nothing else."""
-RENAMED = frozenset("formerly then now previously originally born né née aka known".split())
+"""Adjectives of countries without a common ending, which name nothing else."""
+_DEMONYM_END = re.compile(r"\w{3}(?:ian|ean|ese|ish|can|stani)$")
+
+
+def is_demonym(words: str) -> bool:
+    """True if folded words are an adjective of a country: "south korean"."""
+    parts = [part for part in re.split(r"[- ]", words) if part not in ("north", "south", "new", "west", "east")]
+    return bool(parts) and all(part in DEMONYMS or _DEMONYM_END.search(part) for part in parts)
+
+
+RENAMED = frozenset("formerly then now previously originally born ne nee aka known".split())
 """First words of a bracket with another name of the same thing."""
 COMPANY_FORMS = frozenset(
     "ltd limited inc incorporated llc gmbh ag corp corporation plc sa spa nv bv kg oy ab cf fc afc".split()
@@ -192,7 +196,7 @@ FOLLOWERS = frozenset(
     " serves signed covers"
     " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
     " invented discovered created composed played plays sang starred worked works lived lives died born"
-    " located situated".split()
+    " located situated local sharp".split()
 )
 """Words that may stand right behind an answer."""
 INTRODUCTIONS = frozenset(
@@ -205,7 +209,7 @@ INTRODUCTIONS = frozenset(
 NUMBER_FOLLOWER_HAZARDS = frozenset(
     "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer less"
     " minus plus half points point short shy"
-    " percentage divided multiplied bis thousand million billion dozen plus-or-minus".split()
+    " percentage divided multiplied alpha beta rc preview nightly snapshot bis thousand million billion dozen plus-or-minus".split()
 )
 """Words right behind a number that make it another one."""
 EXCUSES = frozenset("sure certainly okay ok yes indeed of course great absolutely done here".split())
