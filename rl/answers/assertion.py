@@ -31,6 +31,10 @@ _CONTRAST = re.compile(
     r"(?:,| \(|;)\s?(?:and )?not (?:in |by |on |at |the |to ){0,2}[A-Z\d][^,.;()\n\x01]{0,40}\)?(?=[.\s]*(?:\n|$))"
 )
 """Denial of another answer at the end of a sentence: "Canberra, not Sydney"."""
+_RATHER = re.compile(
+    r"(?<=\x01),? (?:rather than|instead of|as opposed to|unlike) [^,.;()\n\x01]{1,60}(?=[.\s]*(?:\n|$))"
+)
+"""Denial of another answer behind the accepted one: "with the states rather than with Congress"."""
 _REVERSED = re.compile(r"\b(?:after|later|second|last|latest|smaller|shorter|younger|newer|lower|less|fewer)\b")
 _JOINT = re.compile(
     r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both)\b)*",
@@ -40,10 +44,14 @@ _TAKEN_BY = re.compile(
     r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*"
     r"|renamed|preced\w+"
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
-    r"|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
+    r"|dissent\w*|declin\w+|refus\w+|abstain\w*|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
-_RELATIVE = re.compile(r",(?: [^\x01,;]{1,40},)? (?:who|whose|where|when|which)\b[^\x01]*$")
+_RELATIVE = re.compile(
+    r",(?: [^\x01,;]{1,40},)? (?:who|whose|where|when|which|by|in|at|on|from|with|for|\w+ed|\w{3,}ing|born|known|written"
+    r"|sung|won|led|(?:an?|the|its|his|her) [a-z]+)\b[^\x01]*$"
+)
 """Clause that says more of the last mention; its names are no other answers."""
+_WHEN = re.compile(r"(?<=\x01), when [^\x01.?!]*")
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -56,13 +64,15 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if not reading.hits or len(text) - sum(hit.end - hit.start for hit in reading.hits) > MAX_ANSWER_CHARACTERS:
         return False
     masked = _mask(text, reading.hits)
-    contrast = _CONTRAST.search(masked)
+    contrast = _CONTRAST.search(masked) or _RATHER.search(masked)
     if contrast and masked[: contrast.start()].count(MASK):
         masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
         reading = Reading(
             reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
         )
-    if not has_plain_words(_RENAMED.sub("", masked), expected.question):
+    asserted = _RENAMED.sub("", masked)
+    asserted = _WHEN.sub("", asserted) if expected.flavour == "date" else asserted
+    if not has_plain_words(asserted, expected.question):
         return False
     groups = _group(masked, reading.hits)
     if any(not _is_complete(group, expected) for group in groups):
@@ -145,13 +155,14 @@ def _sentence_holds(
         return False
     aside = _RELATIVE.search(masked, groups[-1].end, sentence.end)
     end = aside.start() if aside and expected.flavour == "name" else sentence.end
-    outside = [span for span in rivals if span.start < end and not is_in_bracket(text, span, expected)]
+    outside = [span for span in rivals if span.start < end and not is_in_bracket(masked, span, expected)]
     question_text = fold(expected.question)
     relation = _TAKEN_BY.search(masked, sentence.start, end)
     if (
         relation
         and expected.parts == 1
-        and fold(relation[0])[:4] not in question_text
+        and expected.flavour == "name"
+        and not expected.asks_verb(fold(relation[0]))
         and (rivals or not _SPOKEN.match(relation[0]))
     ):
         return False

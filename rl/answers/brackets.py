@@ -9,6 +9,7 @@ from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.names import is_acronym
+from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts
 
 YEARS = re.compile(
@@ -24,8 +25,12 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     if (
         not text
         or set(text) <= {MASK}
-        or (contains(text, expected.text) and not contradicts(text, expected.question))
+        or all(
+            contains(one, expected.text) and not contradicts(one, expected.question, expected.text)
+            for one in text.split(", ")
+        )
         or YEARS.fullmatch(text)
+        or re.fullmatch(r"(?:until|till|since|from|after|in) \d{3,4}", text)
     ):
         return True
     if expected.flavour != "name":
@@ -38,12 +43,23 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         return True
     if not re.search(r"[a-z\d]", fold(text)):
         return True
-    is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?|\W+", text) and len(expected.text) > 2
+    # "(4–2 against West Germany)", "(Linnaeus, 1758)"
+    if re.match(r"\d+[–-]\d+ (?:against|over|vs|win)\b", text) or re.fullmatch(
+        r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{4}", text
+    ):
+        return True
+    is_symbol = (
+        re.fullmatch(r"[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,5}\d?|Democrat|Republican|Labour|Conservative|Liberal|\W+", text)
+        and len(expected.text) > 2
+    )
     is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
     is_remark = is_described or (
         expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
     )
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
+    if len(expected.text.split()) == 1 and asks_for_person(expected.question) and len(words) in (2, 3):
+        # The full name behind a stage name.
+        return all(word.is_capitalised for word in words)
     return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
         bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
     )
@@ -59,20 +75,12 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
     closed = text.find(")", rival.end, rival.end + 120)
     if opened < 0 or closed < 0 or ")" in text[opened : rival.start]:
         return False
+    # A bracket right behind the answer is judged with the words behind it.
     inside = text[opened + 1 : closed]
-    if expected.flavour == "name" and re.match(
-        r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside
-    ):
-        return rival.start > opened
-    return (
-        contains(inside, expected.text)
-        or is_acronym(inside, expected.text)
-        or is_acronym(expected.text, inside)
-        or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?", inside))
-        or is_translation(inside)
-        or bool(_REMARK.fullmatch(inside))
-        or (expected.flavour == "name" and expands_initials(inside, expected.text))
-    )
+    if expected.flavour == "date" and re.match(r"(?!or )[a-z]+ [a-z]+ ", inside):
+        return text[:opened].endswith((MASK, MASK + " "))
+    is_behind = expected.flavour == "name" and text[:opened].endswith((MASK, MASK + " "))
+    return is_behind or is_acronym(inside, expected.text)
 
 
 def is_translation(inside: str) -> bool:

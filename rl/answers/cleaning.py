@@ -31,6 +31,9 @@ _REMARK_FIELDS = frozenset(
     " question type unit".split()
 )
 _TAG = re.compile(r"</?(?:b|i|em|strong|u|p|span|code|sup|sub|mark|br|h[1-6])\s?/?>", re.IGNORECASE)
+_SUBSCRIPT = re.compile(r"<sub>(\d{1,3})</sub>|(?<=[A-Za-z)])_(?:\{(\d{1,3})\}|(\d{1,3}))")
+_SIGNS = re.compile(r" ?\(\s?`[^`\w\n]{1,6}`\s?\)")
+"""Bracket that only has signs of code."""
 _STRIKE = re.compile(r"~~|</?(?:s|del|strike)>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf|textit)\s?\{([^{}]{0,300})\}")
 _MATH = re.compile(r"\$\$?([^$\s](?:[^$]{0,80}[^$\s])?)\$\$?(?!\d)")
@@ -56,6 +59,7 @@ def clean(answer: str) -> str:
     text = _unwrap_json(answer[:MAX_CHARACTERS].strip())
     if re.fullmatch(r"\([^()]+\)\.?", text):
         text = text.rstrip(".")[1:-1]
+    text = _SIGNS.sub("", _SUBSCRIPT.sub(r"\1\2\3", text))
     text = _TAG.sub(" ", _STRIKE.sub(STRIKE_SIGN, _plain_characters(text)))
     text = _LINK.sub(r"\1", _CITATION.sub(" ", text))
     text = _BOX.sub(r"\1", _BOX.sub(r"\1", text))

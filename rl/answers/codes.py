@@ -14,13 +14,13 @@ _URL = re.compile(
 )
 _PHONE = re.compile(r"\+?\(?\d[\d ()/.–-]{5,30}\d")
 _RANGE_TEXT = (
-    r"(?:\b(?:from|between)\s)?[$€£]?(\d[\d,]*(?:\.\d+)?)\s?(?:[-–—:]|\bto\b|\band\b"
+    r"(?:\b(?:from|between)\s)?[$€£]?(\d[\d,]*(?:\.\d+)?)\s?(?:[-–—:]|\bto\b|\band\b|\buntil\b|\btill\b|\bthrough\b"
     r"|\bbis\b)\s?[$€£]?(\d[\d,]*(?:\.\d+)?)(?![\d:–-])"
 )
 _RANGE = re.compile(_RANGE_TEXT + r"(\s[^\W\d_]+)?", re.IGNORECASE)
 _RANGE_OR_NUMBER = re.compile(
     _RANGE_TEXT + r"(\s(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|km|m"
-    r"|cm|mm|kg|g|percent|miles?|metres?|meters?|people))?|\d[\d.,]*",
+    r"|cm|mm|kg|g|mins?|hrs?|h|secs?|s|percent|miles?|metres?|meters?|people)\b)?|\d[\d.,]*",
     re.IGNORECASE,
 )
 MIN_LONG_CODE = 8
@@ -57,16 +57,44 @@ def find_code(text: str, gold: str) -> Reading:
     if is_phone(gold):
         return _find_phone(text, gold)
     gold_code = _plain(gold.split()[-1])
+    word = gold.split()[0] if " " in gold else ""
     shape = _shape(gold_code)
     hits, rivals = [], []
     for match in _CHUNK.finditer(text):
         end = match.end() - (len(match[0]) - len(match[0].rstrip(".:!'")))
         chunk = _plain(text[match.start() : end])
+        before = re.search(r"([^\W\d_]+)\.? $", text[max(0, match.start() - 20) : match.start()])
+        if word and before and before[1][0].isupper() and not _may_precede(before[1], word):
+            rivals.append(Span(match.start(), end))
+            continue
+        # "Python 3.8 (PEP 572)" is one version.
+        if (
+            hits
+            and text[hits[-1].end : match.start()].count("(") == 1
+            and ")" not in text[hits[-1].end : match.start()]
+        ):
+            if _shape(chunk) != shape:
+                continue
         if chunk == gold_code or (re.fullmatch(r"v\.?", chunk[: -len(gold_code)] or "x") and chunk.endswith(gold_code)):
             hits.append(Span(match.start(), end))
         elif any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
             rivals.append(Span(match.start(), end))
     return Reading(tuple(hits), tuple(rivals))
+
+
+def _may_precede(before: str, word: str) -> bool:
+    """True if a capitalised word before a code is the one of the accepted answer, or says nothing."""
+    plain = before.casefold()
+    return word.casefold().startswith(plain[:3]) or plain in (
+        "version",
+        "release",
+        "v",
+        "the",
+        "in",
+        "is",
+        "it",
+        "answer",
+    )
 
 
 def is_range(gold: str) -> bool:
@@ -90,7 +118,10 @@ def _range_key(match: re.Match[str] | None) -> tuple[str, ...]:
     """Return the two numbers of a range without separators, and the beginning of its unit."""
     if match is None:
         return ()
-    return match[1].replace(",", ""), match[2].replace(",", ""), (match[3] or "").strip()[:3].casefold()
+    first, last = match[1].replace(",", ""), match[2].replace(",", "")
+    # "1861–65" are years.
+    last = first[:2] + last if len(first) == 4 and len(last) == 2 and last > first[2:] else last
+    return first, last, (match[3] or "").strip()[:3].casefold()
 
 
 def urls_agree(answer: str, gold: str) -> bool:

@@ -12,6 +12,7 @@ from webemu.rl.answers.brackets import YEARS, bracket_holds, brackets_acronym
 from webemu.rl.answers.excuses import ARTICLES
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import Word, split_words
+from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts, level_of
 
 _PER = re.compile(
@@ -31,7 +32,10 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         clause = split_words(plain)
         is_noun_phrase = len(clause) in (2, 3) and clause[0].plain in ARTICLES and expected.is_capitalised
         is_noun_phrase = is_noun_phrase and all(word.text.islower() for word in clause[1:])
-        return bool(clause) and (clause[0].plain in wording.INTRODUCTIONS or MASK in plain or is_noun_phrase)
+        is_subject = all(expected.asks(word.plain) for word in clause) and not expected.is_choice
+        return bool(clause) and (
+            clause[0].plain in wording.INTRODUCTIONS or MASK in plain or is_noun_phrase or is_subject
+        )
     if last == "(":
         # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
         return (MASK in plain[-4:] and expected.flavour != "name") or brackets_acronym(plain, expected)
@@ -86,6 +90,14 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
     if not words:
         return True
     last, before = words[-1], words[-2].plain if len(words) > 1 else ""
+    if (
+        last.plain == "and"
+        and expected.flavour == "name"
+        and len(words) > 2
+        and all(expected.asks(word.plain) for word in words[-3:-1])
+        and words[-2].is_capitalised
+    ):
+        return True
     if last.plain in wording.COORDINATION and last.plain not in ("with", "o", "e", "y", "u"):
         return False
     if last.plain == "than" or (last.plain == "with" and before in wording.COVERINGS):
@@ -95,6 +107,8 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
         or f"{before} {last.plain}" in ("because of", "due to", "owing to", "result of")
     ):
         return True
+    if last.plain in ("early", "mid", "late") and expected.asks("month") and len(words) > 1:
+        return True
     if last.plain == "of":
         return _of_holds(before, expected)
     if expected.flavour == "name":
@@ -102,8 +116,12 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
     hazards = wording.DATE_HAZARDS if expected.flavour == "date" else wording.NUMBER_HAZARDS
     if last.plain in wording.APPROXIMATION:
         return expected.allows_approximation and before not in hazards
+    if last.plain == "to" and before in ("back", "dates"):
+        return True
     if last.plain == "to":
-        return before not in ("up", "close", "next", "prior") and expected.flavour == "number"
+        return (
+            before not in ("up", "close", "next", "prior") or (before == "up" and expected.asks("maximum"))
+        ) and expected.flavour == "number"
     if last.plain in hazards and not expected.asks(last.plain):
         return False
     return before not in ("more", "less", "fewer", "later", "earlier", "rather") or last.plain != "than"
@@ -137,7 +155,11 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
         return False
     if expected.is_capitalised:
         return True
-    return plain in wording.CONNECTORS or plain in wording.KIND_HEADS or expected.asks(plain) or plain.endswith("ed")
+    return (
+        plain in wording.CONNECTORS | wording.KIND_HEADS | wording.NEUTRAL
+        or expected.asks(plain)
+        or plain.endswith("ed")
+    )
 
 
 def _apposition_holds(remainder: str, expected: Expectation) -> bool:
@@ -148,7 +170,7 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
     first = words[0]
     chunk = re.split(r"[,.;(]", remainder, maxsplit=1)[0].strip()
     if expected.flavour == "name" and expected.parts == 1 and contains(chunk, expected.text):
-        if contradicts(chunk, expected.question):
+        if contradicts(chunk, expected.question, expected.text):
             return False
         after = remainder[len(chunk) :]
         return right_holds(after, expected)
@@ -181,7 +203,11 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
     first, second = words[0], words[1].plain if len(words) > 1 else ""
     if first.plain == "and":
         return second in wording.CONTINUATIONS or (
-            expected.is_capitalised and bool(re.search(r"(?:ed|[^s]s)$", second)) and second not in wording.COMPANIONS
+            words[1:2] != []
+            and words[1].text.islower()
+            and expected.is_capitalised
+            and bool(re.search(r"(?:ed|[^s]s)$", second))
+            and second not in wording.COMPANIONS
         )
     if re.match(r"(?:\w+er|more|less|fewer|later|earlier) than\b", remainder):
         return False
@@ -192,7 +218,9 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
     if first.plain == "as" and second == "well":
         return False
     if expected.flavour == "number":
-        if (first.is_capitalised and not expected.asks(first.plain)) or first.text[0].isdigit():
+        if (first.is_capitalised and not expected.asks(first.plain) and not expected.asks("code")) or first.text[
+            0
+        ].isdigit():
             return False
         if first.plain == "times":
             return len(words) == 1 or second in wording.FUNCTION_WORDS - {"as", "the"}
@@ -202,6 +230,14 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             )
         if first.plain == "per" and second and expected.asks(second):
             return True
+        near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
+        is_other_noun = first.text.islower() and re.search(r"[^su]s$", first.plain) and len(first.plain) > 3
+        is_other_noun = (
+            is_other_noun and first.plain not in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED
+        )
+        is_other_noun = is_other_noun or (first.plain == "of" and second not in ("them", "these", "those", "which"))
+        if is_other_noun and len(expected.question.split()) > 3 and not any(map(expected.asks, near)):
+            return False
         return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(remainder)
     if expected.flavour == "date":
         # "2004 employees" is no year.
@@ -215,11 +251,16 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             or contains(first.text, expected.text)
         )
     if first.plain == "of":
+        if asks_for_person(expected.question) and re.match(r"of (?:the )?[A-Z]", remainder):
+            return True
+        object_word = next((word.plain for word in words[1:] if word.plain not in ARTICLES), "")
         return any(
-            contains(remainder[words[1].start : words[n].end], expected.text) or expected.asks(second)
+            contains(remainder[words[1].start : words[n].end], expected.text) or expected.asks(object_word)
             for n in range(1, min(len(words), 4))
         )
     if second and expected.asks(second) and first.plain.endswith("ing"):
+        return True
+    if second and expected.is_capitalised and first.plain.endswith(("s", "ed")) and expected.asks_verb(first.plain):
         return True
     return (
         first.plain in wording.FOLLOWERS

@@ -59,6 +59,19 @@ _PATTERNS = [
         r"(?<![\w.,/–-])(?P<year>\d{1,4})(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
     )
 ]
+_NAMES = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
+_TO = r"\s?(?:-|–|—|\bto\b|\band\b|\bthrough\b|\buntil\b|\bbis\b)\s?(?:the\s)?"
+_FROM = r"(?:\b(?:from|between)\s(?:the\s)?)?"
+_ORDINAL = r"(?:st|nd|rd|th|\.)?"
+_DAY_RANGES = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_FROM}\b(?P<d1>\d{{1,2}}){_ORDINAL}(?:\s(?:of\s)?(?P<m1>{_NAMES}))?{_TO}(?P<d2>\d{{1,2}}){_ORDINAL}"
+        rf"\s(?:of\s)?(?P<m2>{_NAMES})\b\.?(?:,?\s(?P<year>\d{{4}}))?",
+        rf"{_FROM}\b(?P<m1>{_NAMES})\.?\s(?P<d1>\d{{1,2}}){_ORDINAL}{_TO}(?:(?P<m2>{_NAMES})\.?\s)?"
+        rf"(?P<d2>\d{{1,2}}){_ORDINAL}\b(?:,?\s(?P<year>\d{{4}}))?",
+    )
+]
 _TIME = re.compile(
     r"(?<![\w:.,$€£-])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2})(?::\d{2})?)?\s?(?P<half>[ap]m|o'clock in the"
     r" (?:morning|afternoon|evening)|in the (?:morning|afternoon|evening))\b"
@@ -103,6 +116,19 @@ def find_days(text: str) -> list[Day]:
             if not any(mention.start < match.end() and match.start() < mention.end for mention in days):
                 days.append(_read_day(text, match))
     return sorted(days, key=lambda mention: mention.start)
+
+
+def find_day_ranges(text: str) -> list[tuple[tuple[int | None, ...], int, int]]:
+    """Return the ranges of days of a text: year, first month and day, last month and day; and the place of each."""
+    ranges = []
+    for pattern in _DAY_RANGES:
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            first_month, last_month = groups.get("m1") or groups.get("m2"), groups.get("m2") or groups.get("m1")
+            months = [_MONTH_NUMBERS[(name or "").casefold()] for name in (first_month, last_month)]
+            year = int(groups["year"]) if groups["year"] else None
+            ranges.append(((year, months[0], int(groups["d1"]), months[1], int(groups["d2"])), *match.span()))
+    return ranges
 
 
 def find_times(text: str) -> list[Time]:

@@ -15,7 +15,7 @@ from webemu.rl.answers import lists, polarity, wording
 from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
 from webemu.rl.answers.codes import find_code, find_range, has_code_form, is_range, urls_agree
-from webemu.rl.answers.dates import days_agree, find_days, find_times, times_agree
+from webemu.rl.answers.dates import days_agree, find_day_ranges, find_days, find_times, times_agree
 from webemu.rl.answers.expectation import Expectation
 from webemu.rl.answers.folding import split_words
 from webemu.rl.answers.measures import Measure, agree, find_measures, is_conversion
@@ -63,7 +63,21 @@ def _is_equivalent(
         return False
     if answer_type == "none":
         return polarity.says_not_found(answer, question) or any(_is_same_text(answer, gold) for gold in golds)
-    return any(_equals(answer, gold, answer_type, question, evidence) for gold in golds if gold.strip())
+    return any(
+        _equals(_drop_aliases(answer, gold, golds), gold, answer_type, question, evidence)
+        for gold in golds
+        if gold.strip()
+    )
+
+
+def _drop_aliases(answer: str, gold: str, golds: tuple[str, ...]) -> str:
+    """Return the answer without other accepted answers beside one: "a hecatontagon or hectogon"."""
+    for other in golds:
+        if other != gold and 2 < len(other) < 80 and len(gold) < 80 and not (set(other + gold) & set("0123456789")):
+            one, two = re.escape(gold), re.escape(other)
+            link = r",? (?:or|also called|also known as|aka|a\.k\.a\.) (?:simply )?(?:the |an? )?"
+            answer = re.sub(rf"(?i)\b{two}{link}(?={one}\b)|(?<={one}){link}{two}\b", "", answer)
+    return answer
 
 
 def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: tuple[str, ...]) -> bool:
@@ -89,8 +103,8 @@ def _spellings(gold: str, question: str) -> list[tuple[str, str]]:
     spellings = [(gold, question)]
     if match := re.fullmatch(r"([^()]+?)\s?\([^()]*\)", gold.strip()):
         spellings.append((match[1], question))
-    place, comma, region = gold.partition(", ")
-    if comma and level_of(region) == 2 and not level_of(place):
+    place, comma, region = re.sub(r" in (?=(?:the )?[A-Z])", ", ", gold).partition(", ")
+    if comma and level_of(region) > 1 and not level_of(place):
         spellings.append((place, f"{question} {region}"))
     return spellings
 
@@ -159,6 +173,8 @@ def _choose_reader(
     kind = _classify(gold, answer_type, question)
     if kind == "date":
         return (lambda text: _read_days(text, gold, question)), Expectation(gold, question, "date")
+    if kind == "days":
+        return (lambda text: _read_day_ranges(text, gold)), Expectation(gold, question, "date")
     if kind == "time":
         return (lambda text: _read_times(text, gold, question)), Expectation(gold, question, "date")
     if kind == "number":
@@ -185,6 +201,7 @@ def _choose_reader(
         # "NATO" is no answer to what NATO stands for.
         if spelling == core or not {word.plain for word in split_words(spelling)} <= asked_words
     ]
+    names += _without_kind(gold, question)
     if gold.islower() and gold.isalpha() and len(gold) > 3:
         # A common noun may be said of one or of several.
         names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
@@ -195,8 +212,11 @@ def _choose_reader(
 
 
 def _classify(gold: str, answer_type: str, question: str) -> str:
-    """Return the kind of a single accepted answer: `date`, `time`, `number`, `range`, `code` or `name`."""
+    """Return the kind of a single accepted answer: `days`, `date`, `time`, `number`, `range`, `code` or `name`."""
     days = find_days(gold)
+    day_ranges = find_day_ranges(gold)
+    if len(day_ranges) == 1 and _covers(gold, *day_ranges[0][1:]):
+        return "days"
     if len(days) == 1 and _covers(gold, days[0].start, days[0].end):
         return "date"
     times = find_times(gold)
@@ -231,7 +251,12 @@ def _covers(gold: str, start: int, end: int) -> bool:
     """True if only small words and a noun stand around a mention in an accepted answer."""
     around = split_words(gold[:start] + " . " + gold[end:])
     before = split_words(gold[:start])
-    if any(word.plain not in wording.FUNCTION_WORDS | wording.APPROXIMATION for word in before):
+    # "Article 17" is a name.
+    if any(
+        word.plain not in wording.FUNCTION_WORDS | wording.APPROXIMATION
+        or word.plain in ("article", "page", "document")
+        for word in before
+    ):
         return False
     after = [word for word in around[len(before) :] if word.plain not in wording.FUNCTION_WORDS]
     return len(after) <= 2 and all(word.text.islower() for word in after) and not re.search(r"[/:^]|\d", gold[end:])
@@ -248,6 +273,8 @@ def _cores(gold: str, question: str) -> list[str]:
             and head not in wording.PLACE_HAZARDS
         ):
             cores.append(match[1])
+    if _CALENDAR.fullmatch(gold) and "day" not in gold:
+        cores += [gold[:3], gold[:4]]
     kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
     if kind and re.search(rf"\b{_KINDS}\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
@@ -258,6 +285,15 @@ def _cores(gold: str, question: str) -> list[str]:
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
     return cores
+
+
+def _without_kind(gold: str, question: str) -> list[str]:
+    """Return a name without its last word if the question asks for it: "MIT" for "Which licence?"."""
+    match = re.fullmatch(r"((?:[A-Z][\w.&'-]* ){0,3}[A-Z][\w.&'-]*) ([A-Za-z]{4,})", gold)
+    stem = match[2].casefold()[:4] if match else ""
+    if not match or stem == "city" or level_of(match[1]):
+        return []
+    return [match[1]] if re.search(rf"\b(?:which|what)\b.{{0,40}}\b{stem}", question, re.IGNORECASE) else []
 
 
 def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
@@ -314,6 +350,9 @@ def _competes(text: str, mention: Measure, expected: Measure) -> bool:
         return False
     if is_conversion(mention, expected) and "(" in text[max(0, mention.start - 3) : mention.start]:
         return False
+    # "H2O" has no number.
+    if mention.is_odd and text[mention.start - 1 : mention.start].isalpha() and text[mention.start - 1] not in "xX":
+        return False
     if mention.dimension and expected.dimension and mention.dimension != expected.dimension:
         return mention.dimension.startswith("money ") and expected.dimension.startswith("money ")
     if mention.has_year_form and mention.follows_year_word and not mention.is_odd and not expected.has_year_form:
@@ -321,6 +360,16 @@ def _competes(text: str, mention: Measure, expected: Measure) -> bool:
     if expected.dimension and not mention.dimension:
         return mention.is_odd and not mention.has_year_form
     return not (mention.dimension and not expected.dimension) or mention.is_odd
+
+
+def _read_day_ranges(text: str, gold: str) -> Reading:
+    """Return the ranges of days of a text that equal the accepted one, and all other dates."""
+    expected = find_day_ranges(gold)[0][0]
+    hits = [Span(start, end) for key, start, end in find_day_ranges(text) if key == expected]
+    days = [Span(mention.start, mention.end) for mention in find_days(text)]
+    return Reading(
+        tuple(hits), tuple(span for span in days if not any(one.start <= span.start < one.end for one in hits))
+    )
 
 
 def _read_days(text: str, gold: str, question: str) -> Reading:

@@ -16,9 +16,12 @@ PREPOSITIONS = frozenset(
 )
 ARTICLES = frozenset(
     "the a an der die das den dem la le les l el los las il lo un une una ein eine this that its his her"
-    " their exactly only just"
+    " their your our my exactly only just"
     " simply about".split()
 ) - {"about"}
+
+
+_CONJOINED = re.compile(r"\b(?:and|or|but|then|not|nor)\b|[;]")
 
 
 def is_region_behind(text: str, rival: Span, group: Span) -> bool:
@@ -40,8 +43,33 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     passive = (
         re.fullmatch(r" (?:was|were|is|are|got) (\w+) by (?:the )?", masked[group.end : rival.start]) if group else None
     )
-    if passive and not expected.asks(passive[1]):
+    if passive and not expected.asks_verb(passive[1]):
         return False
+    if (
+        group
+        and rival.start > group.end
+        and (verb := re.match(r" (?:also |first |co-)?([a-z]+) ", masked[group.end :]))
+    ):
+        between = masked[group.end : rival.start]
+        if expected.asks_verb(verb[1]) and verb[1] not in wording.FUNCTION_WORDS and not _CONJOINED.search(between):
+            return True
+    if group and rival.start < group.start and rival.start - sentence.start < 12:
+        agent = re.search(
+            r" (?:was|were|is|are|been) (?:\w+ly |first )?(\w+) by (?:the |a |an )?(?:[a-z]+ ){0,3}$",
+            masked[rival.end : group.start],
+        )
+        if agent and expected.asks_verb(agent[1]):
+            return True
+    # "GNU Project" where the question says "gnu".
+    if group and rival.start > group.end and expected.asks(fold(masked[rival.start : rival.end].split()[0])):
+        return True
+    # "Yankees slugger Mickey Mantle" describes him.
+    if group and re.fullmatch(r"(?: [a-z-]{3,}){1,2} ", masked[rival.end : group.start]):
+        description = {word.plain for word in split_words(masked[rival.end : group.start])}
+        if not description & (
+            wording.FUNCTION_WORDS | wording.COORDINATION | wording.PLACE_HAZARDS | wording.CONNECTORS
+        ):
+            return not any(word.endswith("ed") for word in description)
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
         return True
     if masked[rival.start : rival.end].casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webemu.rl.answers.folding import split_words
+from webemu.rl.answers.verbs import asks_verb
 
 MASK = "\x01"
 """Sign that stands in place of a mention of the accepted answer."""
@@ -38,3 +39,7 @@ class Expectation:
         return any(
             one.plain == word or (len(word) > 3 and one.plain.startswith(stem)) for one in split_words(self.question)
         )
+
+    def asks_verb(self, verb: str) -> bool:
+        """True if the question asks for what a verb says: "portrayed" for "plays"."""
+        return self.asks(verb) or asks_verb(self.question, verb)

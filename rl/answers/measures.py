@@ -83,8 +83,11 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     if any(entry in gold.values for entry in candidate.values):
         return True
     # A conversion may be rounded, but not more coarsely than the accepted number is.
-    is_converted = candidate.scale != gold.scale and candidate.step <= gold.step * Fraction(101, 100)
-    return is_converted and any(abs(entry - gold.values[0]) <= gold.step / 2 for entry in candidate.values)
+    written = abs((gold.values[0] - gold.scale[1]) / gold.factor)
+    zeros = len(str(written)) - len(str(written).rstrip("0")) if written.denominator == 1 else 0
+    is_converted = candidate.scale != gold.scale and candidate.step <= gold.step * 10**zeros * Fraction(101, 100)
+    step = max(gold.step, candidate.step)
+    return is_converted and any(abs(entry - gold.values[0]) <= step / 2 for entry in candidate.values)
 
 
 def is_conversion(candidate: Measure, gold: Measure) -> bool:
@@ -171,6 +174,8 @@ def _read_measure(text: str, numeral: Numeral) -> Measure:
         dimension, unit_factor, unit, end = _read_unit(text, end)
     if not dimension and not code:
         code, end = _read_currency_after(text, end)
+    if code == "cent":
+        code, factor = "$", factor / 100
     sign = -1 if negative else 1
     digits = text[numeral.start : numeral.end]
     return Measure(

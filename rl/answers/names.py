@@ -29,10 +29,15 @@ _ORDINAL_WORDS = {
 }
 _CARDINALS = "one two three four five six seven eight nine ten"
 _NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate(_CARDINALS.split(), 1)}
+_ENUMERATED = frozenset(
+    "season chapter book volume part act episode round edition generation article section amendment division grade level"
+    " stage phase series".split()
+)
+"""Nouns with a number before or behind them: "season two", "the second season"."""
 _SPELLINGS = {
     "saint": "st", "ste": "st", "sainte": "st", "sankt": "st",
     "centre": "center", "theatre": "theater", "grey": "gray",
-    "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
+    "programme": "program", "licence": "license", "art": "article", "sec": "section", "vol": "volume", "ep": "episode", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
     "jnr": "jr", "junior": "jr", "senior": "sr", "bce": "bc", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (
@@ -182,7 +187,7 @@ def _spellings(words: list[Word], text: str) -> set[tuple[str, ...]]:
 
 def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[str, ...]:
     """Return the words of a name in one spelling."""
-    parts = [_part(word, index, umlauts) for index, word in enumerate(words)]
+    parts = [_part(word, words[index - 1].plain if index else "", umlauts) for index, word in enumerate(words)]
     if parts and parts[0] in ("the", "a", "an", "der", "die", "das", "la", "le", "les", "el", "los") and len(parts) > 1:
         parts = parts[1:]
     if len(parts) > 1 and words[-len(parts)].plain in SAFE_TITLES and words[-1].is_capitalised:
@@ -190,13 +195,16 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
     name_parts = [
         part for i, part in enumerate(parts) if not (part == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
     ]
+    for i in range(len(name_parts) - 1):
+        if name_parts[i][0] == "#" and name_parts[i + 1] in _ENUMERATED:
+            name_parts[i : i + 2] = [name_parts[i + 1], name_parts[i]]
     joined = _join_initials(name_parts)
     while len(joined) > 1 and (joined[-1] in COMPANY_FORMS or ("and" in joined and joined[-1] in ("co", "company"))):
         joined = joined[:-1]
     return joined
 
 
-def _part(word: Word, index: int, umlauts: bool) -> str:
+def _part(word: Word, previous: str, umlauts: bool) -> str:
     plain = fold_umlauts(word.text) if umlauts else word.plain
     plain = plain.replace("'", "")
     if match := _ORDINAL.fullmatch(plain):
@@ -205,12 +213,12 @@ def _part(word: Word, index: int, umlauts: bool) -> str:
         return _ORDINAL_WORDS[plain]
     if plain in _AND and (word.text == "&" or len(plain) > 1 or word.text.islower()):
         return "and"
-    if index:
+    if previous:
         if word.text in ("I", "V", "X") or (len(word.text) > 1 and _ROMAN.fullmatch(word.text)):
             return f"#{_roman(word.text)}"
         if plain.isdigit() and len(plain) < 3:
             return f"#{int(plain)}"
-        if plain in _NUMBER_WORDS and word.is_capitalised:
+        if plain in _NUMBER_WORDS and (word.is_capitalised or previous in _ENUMERATED):
             return _NUMBER_WORDS[plain]
     plain = re.sub(r"is(ation|e|ed|ing)$", r"iz\1", plain) if len(plain) > 6 else plain
     plain = (

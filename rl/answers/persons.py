@@ -15,7 +15,8 @@ _SHORT_FORMS = (
     "kenneth ken", "ronald ron", "donald don", "lawrence larry", "peter pete", "philip phillip phil", "frederick fred",
     "katherine catherine kate kathy katie", "elizabeth liz beth betty", "jennifer jen jenny", "susan sue",
     "margaret maggie peggy", "patricia pat", "deborah debbie", "victoria vicky", "rebecca becky", "jonathan jon",
-    "zachary zach", "theodore theo ted", "jeffrey jeff", "raymond ray", "douglas doug", "albert al", "leonard leo",
+    "zachary zach", "theodore theo ted", "jeffrey jeff", "raymond ray", "douglas doug", "albert al", "abraham abe", "gerald gerry", "walter walt", "henry harry hank", "louis lou",
+    "dorothy dot", "barbara barb", "eleanor ellie", "abigail abby", "francis frank", "eugene gene", "martin marty", "leonard leo",
 )  # fmt: skip
 _GROUPS = tuple(frozenset(row.split()) for row in _SHORT_FORMS)
 _ASKS = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
@@ -35,7 +36,7 @@ def asks_for_person(question: str) -> bool:
     if _ASKS.search(question):
         return True
     return any(
-        word.plain.removesuffix("s") in ROLES | TITLES
+        word.plain.removesuffix("s") in (ROLES | TITLES) - {"company", "player"}
         for match in re.finditer(r"\b(?:which|what|name)\b([^,.?]{0,60})", question, re.IGNORECASE)
         for word in split_words(match[1])[:6]
     )

@@ -9,7 +9,7 @@ from webemu.rl.answers.cleaning import clean
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.rivals import find_rival_names
 
-_YES = frozenset("yes yeah yep yup true correct oui ja si sí".split())
+_YES = frozenset("yes yeah yep yup indeed affirmative true correct oui ja si sí".split())
 _NO = frozenset("no nope nay false incorrect non nein".split())
 _NEGATION = re.compile(
     r"\b(?:not|never|neither|nor|cannot|none|nothing|nobody|without|nicht|kein\w?|pas|jamais|nunca)\b|n't\b",
@@ -114,7 +114,8 @@ def _restates(text: str, question: str) -> str:
     shared = sum(word[:4] in words for word in question_words)
     # "The Atlantic is larger than the Pacific" turns the question around.
     places = [words.index(word[:4]) for word in question_words if word[:4] in words]
-    if not question_words or places != sorted(places) or shared < max(1, 0.6 * len(question_words)):
+    is_turned = " by " in question and places == sorted(places, reverse=True)
+    if not question_words or (places != sorted(places) and not is_turned) or shared < max(1, 0.6 * len(question_words)):
         return ""
     is_contrary = any(
         re.search(rf"\b(?:{first})", fold(question)) and re.search(rf"\b(?:{second})", fold(text))

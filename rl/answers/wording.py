@@ -49,7 +49,7 @@ RANK = re.compile(r"\b(?:second|third|fourth|fifth|next|2nd|3rd|\dth)[\s-](?:mos
 INJECTION = re.compile(
     r"\b(?:judge|grader|grading|graders|evaluator|rewards?|full\smarks|instructions?|ignore|disregard|override"
     r"|system|assistant|verified"
-    r"|award|accept\w*|mark\sth|marked|score\s?[:=]|correct|equals?|gold\sanswer|ground\struth|whatever|prompt"
+    r"|award\s(?:it|this|me|full|points?|marks?|the)|accept\w*|mark\sth|marked|score\s?[:=]|correct|equals?|gold\sanswer|ground\struth|whatever|prompt"
     r"|must\sbe\sgraded|placeholder)\b"
     r"|\[mask\]|</?\w+>|[<[](?:answer|system|inst|user)\b|[{}|\\<>≤≥≠¬]|!=|=",
     re.IGNORECASE,
@@ -84,7 +84,7 @@ TITLES = frozenset(
 SAFE_TITLES = frozenset(
     "dr doctor prof professor mr mrs ms mme mlle miss sir dame king queen emperor empress pope president herr"
     " frau monsieur madame"
-    " captain general colonel senator chancellor tsar czar".split()
+    " captain general colonel senator chancellor tsar czar justice judge reverend rev coach sheikh".split()
 )
 """Titles that may be added to a name or left out."""
 COVERINGS = frozenset("covered coated plated mixed together along compared combined confused coupled".split())
@@ -137,9 +137,14 @@ KIND_HEADS = frozenset(
     " period span time count capacity elevation altitude mass volume diameter stadt dorf"
     " ville ciudad symbol process method phenomenon concept term word element gas metal language form colour"
     " color score version attendance budget revenue salary turnover"
-    " people consisting composed made comprised".split()
+    " colony possession dependency territory people consisting composed made comprised".split()
 )
 """Nouns that may stand before "of" and the answer: "the city of Lima", "a height of 330 m"."""
+NEUTRAL = frozenset(
+    "stable large small big little tiny individual single common simple special local typical standard ordinary main"
+    " famous popular well-known stray rare natural".split()
+)
+"""Adjectives that leave a common noun what it is."""
 OF_HAZARDS = frozenset(
     "half third quarter part north south east west out ahead short instead multiple excess most one each side"
     " outskirts edge"
@@ -180,7 +185,7 @@ COORDINATION = frozenset(
 )
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
-    "is are was were be been being 's in at by on from to as into called named termed known of for with for: contains"
+    "is are was were set run call pass try select specify be been being 's in at by on from to as into called named termed known of for with for: contains"
     " mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
     " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
     " stated element substance metal colour color species animal material word term letter type kind language through"
@@ -196,14 +201,14 @@ FOLLOWERS = frozenset(
     " serves signed covers"
     " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
     " invented discovered created composed played plays sang starred worked works lived lives died born"
-    " located situated local sharp".split()
+    " located situated local sharp due owing thanks".split()
 )
 """Words that may stand right behind an answer."""
 INTRODUCTIONS = frozenset(
     "according based in after from so thus therefore hence yes looking as on at following per given upon"
     " overall finally"
     " sure certainly indeed okay ok well having searching checking laut selon según consequently specifically during"
-    " for with by today here currently now of".split()
+    " for with by under since before throughout among today here currently now of".split()
 )
 """First words of a clause that a comma parts from the answer."""
 NUMBER_FOLLOWER_HAZARDS = frozenset(
@@ -212,6 +217,11 @@ NUMBER_FOLLOWER_HAZARDS = frozenset(
     " percentage divided multiplied alpha beta rc preview nightly snapshot bis thousand million billion dozen plus-or-minus".split()
 )
 """Words right behind a number that make it another one."""
+COUNTED = frozenset(
+    "inhabitants residents citizens members employees times copies units points kilometres kilometers miles metres meters"
+    " seconds minutes hours days weeks months years dollars euros pounds items entries persons victims works pieces".split()
+)
+"""Nouns that may stand behind a number though the question says another one."""
 EXCUSES = frozenset("sure certainly okay ok yes indeed of course great absolutely done here".split())
 """Words of a short sentence that is no answer."""
 ANNOUNCEMENT = re.compile(
@@ -219,7 +229,7 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "actually apparently basically clearly currently definitely evidently eventually exactly finally"
+    "set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
     " generally historically"
     " initially notably obviously officially originally simply specifically technically traditionally"
     " ultimately looking"
