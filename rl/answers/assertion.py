@@ -51,7 +51,9 @@ _RELATIVE = re.compile(
     r"|sung|won|led|(?:an?|the|its|his|her) [a-z]+)\b[^\x01]*$"
 )
 """Clause that says more of the last mention; its names are no other answers."""
-_WHEN = re.compile(r"(?<=\x01), when [^\x01.?!]*")
+_TAIL = re.compile(
+    r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
+)
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -71,8 +73,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
             reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
         )
     asserted = _RENAMED.sub("", masked)
-    asserted = _WHEN.sub("", asserted) if expected.flavour == "date" else asserted
-    if not has_plain_words(asserted, expected.question):
+    if not has_plain_words(asserted, expected.question, _TAIL.sub("", asserted)):
         return False
     groups = _group(masked, reading.hits)
     if any(not _is_complete(group, expected) for group in groups):
@@ -89,16 +90,23 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     return True
 
 
-def has_plain_words(masked: str, question: str) -> bool:
-    """True if a text neither hedges nor denies, and does not speak to its judge. Words of the question may return."""
+def has_plain_words(masked: str, question: str, core: str = "") -> bool:
+    """True if a text neither hedges nor denies, and does not speak to its judge. Words of the question may return. A
+    clause that says more of the answer, and is not in the core of the text, may deny something else.
+    """
     question_text = {word.plain for word in split_words(question)}
     plain = wording.POLITE.sub(" ", masked)
+    core = wording.POLITE.sub(" ", core or masked)
     if "?" in plain:
         return False
     return not any(
         fold(match[0]).strip() not in question_text
-        for pattern in (wording.HEDGE, wording.DENIAL, wording.CORRECTION, wording.INJECTION, wording.RANK)
-        for match in pattern.finditer(plain)
+        for text, patterns in (
+            (plain, (wording.HEDGE, wording.INJECTION)),
+            (core, (wording.DENIAL, wording.CORRECTION, wording.RANK)),
+        )
+        for pattern in patterns
+        for match in pattern.finditer(text)
     )
 
 

@@ -242,6 +242,8 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
     if expected.flavour == "date":
         # "2004 employees" is no year.
         small_words = wording.FUNCTION_WORDS | wording.FOLLOWERS
+        if not expected.text.isdigit() and first.text.islower():
+            return True
         return first.plain in small_words or (not first.is_capitalised and expected.asks(first.plain))
     if first.is_capitalised:
         return (
@@ -260,7 +262,8 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
         )
     if second and expected.asks(second) and first.plain.endswith("ing"):
         return True
-    if second and expected.is_capitalised and first.plain.endswith(("s", "ed")) and expected.asks_verb(first.plain):
+    is_verb = first.text.islower() and first.plain.endswith(("s", "ed")) and expected.is_capitalised
+    if is_verb and second and (expected.asks_verb(first.plain) or second in ARTICLES):
         return True
     return (
         first.plain in wording.FOLLOWERS

@@ -21,6 +21,7 @@ ARTICLES = frozenset(
 ) - {"about"}
 
 
+_COPULAS = frozenset("is are was were be been being named called the for including like".split())
 _CONJOINED = re.compile(r"\b(?:and|or|but|then|not|nor)\b|[;]")
 
 
@@ -132,6 +133,9 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         lead = words[-2].plain
     if lead == "by" and hit_lead in ("from", "of"):
         return False
-    return (lead in PREPOSITIONS and lead != hit_lead and lead not in ("with", "to")) or (
-        lead == "than" and expected.is_choice
-    )
+    if lead in PREPOSITIONS:
+        return lead != hit_lead and lead not in ("with", "to")
+    if lead == "than":
+        return expected.is_choice
+    # "It starred in the GNU Project": the object of another verb.
+    return bool(re.fullmatch(r"[a-z]{3,}", lead)) and lead not in wording.COORDINATION | wording.PLACE_HAZARDS | _COPULAS

@@ -38,7 +38,7 @@ DENIAL = re.compile(
 )
 """Words that take an answer back, and struck-out text."""
 CORRECTION = re.compile(
-    r"\b(?:actually|wait|correction|on\ssecond\sthought|scratch\sthat|i\smean|in\sfact|later|afterwards"
+    r"\b(?:actually|wait|correction|on\ssecond\sthought|scratch\sthat|i\smean|in\sfact"
     r"|then\sagain|although|though"
     r"|however|whereas|while|but|yet|sino|sondern|mais|aber|pero|ma)\b",
     re.IGNORECASE,
@@ -201,6 +201,10 @@ FOLLOWERS = frozenset(
     " serves signed covers"
     " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
     " invented discovered created composed played plays sang starred worked works lived lives died born"
+    " ran rose fell grew drew flew spoke told taught taught fought brought sought caught bore began ended opened closed set"
+    " put cut hit spent sold bought sent lost kept left met paid read rode shot sat shook stood struck swam took thought"
+    " threw understood wore beat ate broke chose drove forgot got went heard knew laid rang sank shone slept stole"
+    " beats shot owns owned heads headed runs leads sings writes appears appeared stars remains may can will would could"
     " located situated local sharp due owing thanks".split()
 )
 """Words that may stand right behind an answer."""
