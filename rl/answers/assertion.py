@@ -54,6 +54,9 @@ _RELATIVE = re.compile(
 _TAIL = re.compile(
     r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
 )
+_NUMBERED = re.compile(
+    r"\b(version|season|episode|chapter|volume|article|section|part|level|edition|apollo) (\d[\d.]*)"
+)
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -83,7 +86,8 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
             Span(group[0].start, group[-1].end) for group in groups if sentence.start <= group[0].start < sentence.end
         ]
         rivals = [span for span in reading.rivals if sentence.start <= span.start < sentence.end]
-        if not own_groups and not _is_idle(text, masked, sentence, rivals, expected):
+        is_step = expected.is_chained and sentence.end <= groups[0][0].start
+        if not own_groups and not _is_idle(text, masked, sentence, [] if is_step else rivals, expected):
             return False
         if own_groups and not _sentence_holds(text, masked, sentence, own_groups, rivals, expected):
             return False
@@ -100,7 +104,7 @@ def has_plain_words(masked: str, question: str, core: str = "") -> bool:
     if "?" in plain:
         return False
     return not any(
-        fold(match[0]).strip() not in question_text
+        fold(match[0]).strip() not in question_text and (" " not in match[0] or fold(match[0]) not in fold(question))
         for text, patterns in (
             (plain, (wording.HEDGE, wording.INJECTION)),
             (core, (wording.DENIAL, wording.CORRECTION, wording.RANK)),
@@ -174,6 +178,8 @@ def _sentence_holds(
         and (rivals or not _SPOKEN.match(relation[0]))
     ):
         return False
+    if _numbers_differ(masked[sentence.start : sentence.end], expected.question):
+        return False
     if _says_contrary(masked[sentence.start : sentence.end], expected.question):
         return False
     for group in groups:
@@ -187,6 +193,15 @@ def _sentence_holds(
         ):
             return False
     return True
+
+
+def _numbers_differ(sentence: str, question: str) -> bool:
+    """True if a sentence tells of another one than the question: "version 1.9" for "version 2.0"."""
+    asked, told = (
+        {match[1][:4]: match[2].rstrip(".") for match in _NUMBERED.finditer(fold(text))}
+        for text in (question, sentence)
+    )
+    return any(told.get(noun, number) != number for noun, number in asked.items())
 
 
 def _says_contrary(sentence: str, question: str) -> bool:

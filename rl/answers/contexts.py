@@ -32,12 +32,18 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         clause = split_words(plain)
         is_noun_phrase = len(clause) in (2, 3) and clause[0].plain in ARTICLES and expected.is_capitalised
         is_noun_phrase = is_noun_phrase and all(word.text.islower() for word in clause[1:])
+        if expected.flavour != "name" and len(clause) <= 4 and not re.search(r"\d", plain):
+            is_noun_phrase = all(word.is_capitalised for word in clause)
+        elif expected.is_capitalised and re.search(r"\b(?:his|her|its|their|the|an?) (?:[a-z]+ ){0,2}[a-z]+,$", plain):
+            is_noun_phrase = True
         is_subject = all(expected.asks(word.plain) for word in clause) and not expected.is_choice
         return bool(clause) and (
             clause[0].plain in wording.INTRODUCTIONS or MASK in plain or is_noun_phrase or is_subject
         )
     if last == "(":
         # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
+        if expected.flavour == "number" and not re.search(r"\d|\bor\b", plain) and MASK not in plain:
+            return True
         return (MASK in plain[-4:] and expected.flavour != "name") or brackets_acronym(plain, expected)
     if last == ")" or last == MASK:
         return is_apart
@@ -70,6 +76,9 @@ def right_holds(behind: str, expected: Expectation) -> bool:
         return True
     if remainder[0] in "-–—:" and remainder[1:2] == " ":
         words = split_words(remainder)
+        is_capitalised = all(word.is_capitalised for word in words) and len(words) <= 4
+        if expected.flavour != "name" and is_capitalised and not re.search(r"\d", remainder):
+            return True
         return bool(words) and (
             words[0].plain in wording.FUNCTION_WORDS
             or words[0].text.endswith("'s")
@@ -150,9 +159,22 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
             return True
         if plain in wording.TITLES and not is_first:
             return plain in wording.SAFE_TITLES or expected.asks(plain)
-        return expected.asks(plain) or plain in wording.ROLES or (is_first and plain in wording.OPENINGS)
-    if plain.isdigit():
+        return (
+            expected.asks(plain)
+            or plain in wording.ROLES
+            or (
+                is_first
+                and (plain in wording.OPENINGS or (is_long and plain in ("lady", "lord", "prince", "princess")))
+            )
+        )
+    if (
+        plain == "for"
+        and re.match(r"nomin|candidat|runner|shortlist|appl|replac|consider", before)
+        and not expected.asks(before)
+    ):
         return False
+    if plain.isdigit():
+        return expected.asks(plain)
     if expected.is_capitalised:
         return True
     return (
@@ -174,7 +196,11 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
             return False
         after = remainder[len(chunk) :]
         return right_holds(after, expected)
-    if first.plain == "with" and len(words) > 1 and words[1].plain in ("a", "an", "its", "his", "her"):
+    if (
+        first.plain == "with"
+        and len(words) > 1
+        and (words[1].plain in ("a", "an", "its", "his", "her") or words[1].plain.isdigit())
+    ):
         return True
     if first.plain in ("and", "or", "but", "then", "also", "with", "not", "plus", "und", "oder", "et", "ou"):
         return first.plain == "and" and len(words) > 1 and words[1].plain in wording.CONTINUATIONS
@@ -213,7 +239,11 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
         return False
     if first.plain == "with" and expected.flavour == "date":
         return True
-    if first.plain in wording.COORDINATION and first.plain not in ("u", "o", "e", "y"):
+    if (
+        first.plain in wording.COORDINATION
+        and first.plain not in ("u", "o", "e", "y")
+        and not (first.plain == "instead" and expected.asks("instead"))
+    ):
         return False
     if first.plain == "as" and second == "well":
         return False

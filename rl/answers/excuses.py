@@ -64,6 +64,17 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     # "GNU Project" where the question says "gnu".
     if group and rival.start > group.end and expected.asks(fold(masked[rival.start : rival.end].split()[0])):
         return True
+    between = masked[rival.end : group.start] if group and rival.start < group.start else ""
+    # "Mother Teresa received the prize" answers "What did she receive?".
+    active = re.fullmatch(r" (?:\w+ly )?([a-z]+) (?:the |an? )?", between)
+    if active and expected.asks_verb(active[1]) and re.search(r"\b(?:did|does|do)\b", expected.question):
+        return True
+    # "Taishō, whose mother was": a step on the way to the answer.
+    step = re.search(
+        r",(?: and)? (?:whose|[A-Z]\w+'s|his|her|its) (\w+)(?: \w+){0,2} (?:is|was|are|were) (?:the )?$", between
+    )
+    if step and (expected.asks(step[1]) or expected.is_chained):
+        return True
     # "Yankees slugger Mickey Mantle" describes him.
     if group and re.fullmatch(r"(?: [a-z-]{3,}){1,2} ", masked[rival.end : group.start]):
         description = {word.plain for word in split_words(masked[rival.end : group.start])}
@@ -106,7 +117,7 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         return True
     if group and re.search(
         r"\b(?:known as|called|i\.e\.,?"
-        r"|named)\s(?:the )?$",
+        r"|named|nicknamed)\s(?:the )?$",
         masked[rival.end : max(rival.end, group.start)],
     ):
         return True
@@ -138,4 +149,6 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     if lead == "than":
         return expected.is_choice
     # "It starred in the GNU Project": the object of another verb.
-    return bool(re.fullmatch(r"[a-z]{3,}", lead)) and lead not in wording.COORDINATION | wording.PLACE_HAZARDS | _COPULAS
+    return (
+        bool(re.fullmatch(r"[a-z]{3,}", lead)) and lead not in wording.COORDINATION | wording.PLACE_HAZARDS | _COPULAS
+    )

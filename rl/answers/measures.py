@@ -22,6 +22,11 @@ _ODD_AFTER = re.compile(
     r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d"
     r"|\s(?:out\s)?of\s(?:the\s)?\d"
 )
+_RATE = re.compile(
+    r"(?: (?:people|inhabitants|persons|residents))?(?:/|\s?per\s)(?:an? )?"
+    r"((?:(?:sq|square|cubic) )?[A-Za-z]+[²³23]?)(?![\w/])"
+)
+_RATE_DIMENSIONS = frozenset(("area", "volume", "mass", "length"))
 _YEAR_BEFORE = re.compile(
     r"\b(?:in|since|by|from|until|till|during|of|year|on|circa|before|after|around|between|and|early|late|im|en|depuis"
     r"|january|february|march|april|may|june|july|august|september|october|november|december|the),?\s$|[(–]$",
@@ -172,6 +177,8 @@ def _read_measure(text: str, numeral: Numeral) -> Measure:
     dimension, unit_factor, unit, end = "", Fraction(1), "", end
     if not code and not ordinal:
         dimension, unit_factor, unit, end = _read_unit(text, end)
+    if not code and (rate := _RATE.match(text, end)) and (below := UNITS.get(rate[1])) and below[0] in _RATE_DIMENSIONS:
+        dimension, unit_factor, end = f"{dimension}/{below[0]}", unit_factor / below[1], rate.end()
     if not dimension and not code:
         code, end = _read_currency_after(text, end)
     if code == "cent":

@@ -26,6 +26,7 @@ _GROUPS = tuple(
         "make made produc manufactur build built develop",
         "marr wed wife husband spous",
         "hit scor strike struck",
+        "replac instead deprecat supersed successor succe",
         "serv work appoint judge",
     )
 )
