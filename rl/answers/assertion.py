@@ -57,6 +57,7 @@ _TAIL = re.compile(
 _NUMBERED = re.compile(
     r"\b(version|season|episode|chapter|volume|article|section|part|level|edition|apollo) (\d[\d.]*)"
 )
+_PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by)\b", re.IGNORECASE)
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -177,6 +178,9 @@ def _sentence_holds(
         and not expected.asks_verb(fold(relation[0]))
         and (rivals or not _SPOKEN.match(relation[0]))
     ):
+        return False
+    passive = re.match(r" (?:is|was|are|were|has been) (\w+) by\b", masked[groups[-1].end : sentence.end])
+    if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(expected.question):
         return False
     if _numbers_differ(masked[sentence.start : sentence.end], expected.question):
         return False

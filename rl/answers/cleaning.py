@@ -32,6 +32,7 @@ _REMARK_FIELDS = frozenset(
 )
 _TAG = re.compile(r"</?(?:b|i|em|strong|u|p|span|code|sup|sub|mark|br|h[1-6])\s?/?>", re.IGNORECASE)
 _SUBSCRIPT = re.compile(r"<sub>(\d{1,3})</sub>|(?<=[A-Za-z)])_(?:\{(\d{1,3})\}|(\d{1,3}))")
+_MAIL = re.compile(r"(?:<|\bmailto:)([^<>\s@:]{1,80}@[^<>\s]{1,80})>?")
 _SIGNS = re.compile(r" ?\(\s?`[^`\w\n]{1,6}`\s?\)")
 """Bracket that only has signs of code."""
 _STRIKE = re.compile(r"~~|</?(?:s|del|strike)>", re.IGNORECASE)
@@ -48,6 +49,8 @@ _FOOTNOTE = re.compile(r"(?<=[^\W\d_]{4})[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?!\w)")
 _PERIODS = re.compile(r"\b([ap])\. ?m\.?(?=\W|$)", re.IGNORECASE)
 
 
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
+_CLOCK = re.compile(rf"\b(half past|(?:a )?quarter past|(?:a )?quarter to) ({'|'.join(_HOURS)})\b", re.IGNORECASE)
 _FEET = re.compile(r"(\d{1,3})\s?(?:ft|feet|foot|['′’])\s?(\d{1,2}(?:\.\d+)?)\s?(?:in\b\.?|inch(?:es)?\b|[\"″”]|'')")
 
 
@@ -59,6 +62,9 @@ def clean(answer: str) -> str:
     text = _unwrap_json(answer[:MAX_CHARACTERS].strip())
     if re.fullmatch(r"\([^()]+\)\.?", text):
         text = text.rstrip(".")[1:-1]
+    text = _MAIL.sub(
+        r"\1", re.sub(r"\b([A-G])(?:♯|#)(?= ?m)", r"\1 sharp", text.replace("♭", " flat").replace("♯", " sharp"))
+    )
     text = _SIGNS.sub("", _SUBSCRIPT.sub(r"\1\2\3", text))
     text = _TAG.sub(" ", _STRIKE.sub(STRIKE_SIGN, _plain_characters(text)))
     text = _LINK.sub(r"\1", _CITATION.sub(" ", text))
@@ -69,10 +75,19 @@ def clean(answer: str) -> str:
     # Underscores of code are no emphasis.
     text = _CODE_SPAN.sub(lambda match: match[0].replace("_", "\u203f"), text)
     text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text)).replace("\u203f", "_")
+    text = _CLOCK.sub(_to_digits, text)
     text = _FEET.sub(r"\1 ft \2 inches", text)
     text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     text = _PERIODS.sub(r"\1m", text.translate(_QUOTES))
     return "\n".join(line for line in (" ".join(one.split()) for one in text.splitlines()) if line)
+
+
+def _to_digits(match: re.Match[str]) -> str:
+    """Return a time in words as digits: "half past ten" is "10:30"."""
+    hour, part = _HOURS.index(match[2].casefold()) + 1, match[1].casefold()
+    if part.endswith("to"):
+        return f"{(hour - 2) % 12 + 1}:45"
+    return f"{hour}:{'30' if part.startswith('half') else '15'}"
 
 
 def has_hidden_characters(text: str) -> bool:

@@ -44,12 +44,17 @@ def is_phone(gold: str) -> bool:
 
 
 def _find_phone(text: str, gold: str) -> Reading:
-    digits = re.sub(r"\D", "", gold)
-    spans = [(Span(match.start(), match.end()), re.sub(r"\D", "", match[0])) for match in _PHONE.finditer(text)]
+    digits = _phone_digits(gold)
+    spans = [(Span(match.start(), match.end()), _phone_digits(match[0])) for match in _PHONE.finditer(text)]
     return Reading(
         tuple(span for span, number in spans if number == digits),
         tuple(span for span, number in spans if number != digits),
     )
+
+
+def _phone_digits(text: str) -> str:
+    """Return the digits of a telephone number; "00" is another way to write "+"."""
+    return re.sub(r"\D", "", re.sub(r"^\D?00(?=[1-9])", "", text))
 
 
 def find_code(text: str, gold: str) -> Reading:

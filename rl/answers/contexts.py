@@ -15,6 +15,7 @@ from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts, level_of
 
+_HUB = re.compile(r"\b(?:airport|station|stadium)\b", re.IGNORECASE)
 _PER = re.compile(
     r"\s?(?:a|an|per|/)\s?(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
@@ -69,6 +70,8 @@ def right_holds(behind: str, expected: Expectation) -> bool:
         return bool(closed) and bracket_holds(inside, expected) and right_holds(after, expected)
     if remainder[0] == ",":
         return _apposition_holds(remainder[1:].strip(), expected)
+    if expected.flavour == "number" and re.match(r"; [^();]{1,30}\)", remainder):
+        return right_holds(remainder.partition(")")[2], expected)
     if remainder[0] == ";":
         words = split_words(remainder)
         return len(words) > 3 and words[0].plain in wording.CONTINUATIONS
@@ -129,7 +132,8 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
         return True
     if last.plain == "to":
         return (
-            before not in ("up", "close", "next", "prior") or (before == "up" and expected.asks("maximum"))
+            before not in ("up", "close", "next", "prior")
+            or (before == "up" and (expected.asks("maximum") or expected.asks("can")))
         ) and expected.flavour == "number"
     if last.plain in hazards and not expected.asks(last.plain):
         return False
@@ -138,6 +142,8 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
 
 def _of_holds(head: str, expected: Expectation) -> bool:
     """True if "X of" before a mention says no more than what it is."""
+    if head == "lack" and expected.asks("deficiency"):
+        return True
     if expected.flavour != "name":
         return head not in wording.OF_HAZARDS
     return head in wording.KIND_HEADS or (bool(head) and expected.asks(head) and head not in wording.OF_HAZARDS)
@@ -161,6 +167,7 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
             return plain in wording.SAFE_TITLES or expected.asks(plain)
         return (
             expected.asks(plain)
+            or bool(_HUB.search(expected.question))
             or plain in wording.ROLES
             or (
                 is_first
@@ -227,6 +234,8 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
     if not words:
         return True
     first, second = words[0], words[1].plain if len(words) > 1 else ""
+    if any(word.text in ("BC", "BCE") for word in words[:2]):
+        return expected.asks("BC")
     if first.plain == "and":
         return second in wording.CONTINUATIONS or (
             words[1:2] != []

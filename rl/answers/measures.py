@@ -80,6 +80,8 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     """True if two numbers are equal at the precision of the second one. The question may name a unit that one lacks."""
     if candidate.is_odd or gold.is_odd or (candidate.is_ordinal and not gold.is_ordinal):
         return False
+    if gold.is_ordinal and not candidate.is_ordinal and candidate.dimension:
+        return False
     if candidate.dimension != gold.dimension and not _is_same_money(candidate, gold):
         plain, full = (candidate, gold) if not candidate.dimension else (gold, candidate)
         if plain.dimension or not _names_unit(question, full):
@@ -90,9 +92,13 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     # A conversion may be rounded, but not more coarsely than the accepted number is.
     written = abs((gold.values[0] - gold.scale[1]) / gold.factor)
     zeros = len(str(written)) - len(str(written).rstrip("0")) if written.denominator == 1 else 0
-    is_converted = candidate.scale != gold.scale and candidate.step <= gold.step * 10**zeros * Fraction(101, 100)
-    step = max(gold.step, candidate.step)
-    return is_converted and any(abs(entry - gold.values[0]) <= step / 2 for entry in candidate.values)
+    if candidate.scale == gold.scale:
+        return False
+    # Whole miles may stand for whole kilometres.
+    is_whole = candidate.step == candidate.factor and gold.step == gold.factor
+    if candidate.step > gold.step * 10**zeros * Fraction(17 if is_whole else 10, 10) * Fraction(101, 100):
+        return False
+    return any(abs(entry - gold.values[0]) <= max(gold.step, candidate.step) / 2 for entry in candidate.values)
 
 
 def is_conversion(candidate: Measure, gold: Measure) -> bool:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from webemu.rl.answers.folding import Word, fold_umlauts, split_words
 from webemu.rl.answers.mention import Span
-from webemu.rl.answers.persons import is_same_person
+from webemu.rl.answers.persons import PARTICLES, is_same_person
 from webemu.rl.answers.wording import COMPANY_FORMS, SAFE_TITLES
 
 _AND = frozenset(("&", "and", "und", "et", "y", "e"))
@@ -156,7 +156,7 @@ def _names_person(words: list[Word], text: str, persons: list[list[Word]]) -> bo
     """True if capitalised words without a comma name one of the persons in another form."""
     if not persons or len(words) < 2 or not words[0].is_capitalised:
         return False
-    if not all(word.is_capitalised or text[word.start - 1] == "-" for word in words):
+    if not all(word.is_capitalised or text[word.start - 1] == "-" or word.plain in PARTICLES for word in words):
         return False
     return "," not in text[words[0].start : words[-1].end] and any(is_same_person(words, one) for one in persons)
 

@@ -8,7 +8,7 @@ from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.wording import ROLES, SAFE_TITLES, TITLES
 
 _SHORT_FORMS = (
-    "william bill billy will", "robert bob bobby rob", "michael mike mick", "thomas tom tommy", "james jim jimmy jamie",
+    "william bill billy will willie", "robert bob bobby rob", "michael mike mick", "thomas tom tommy", "james jim jimmy jamie",
     "joseph joe joey", "david dave", "daniel dan danny", "christopher chris", "stephen steven steve", "benjamin ben",
     "matthew matt", "anthony tony", "alexander alex", "andrew andy drew", "nicholas nick", "samuel sam", "gregory greg",
     "edward ed eddie ted", "richard rick dick rich", "charles charlie chuck", "john jack johnny", "timothy tim",
@@ -26,6 +26,8 @@ _SURNAMES = frozenset(
     " wu zhou xu sun ma zhu hu guo he lin gao luo hou jiang nguyen tran".split()
 )
 """Family names of Korea, China and Vietnam, which may stand first or last, as Japanese ones do."""
+PARTICLES = frozenset("van von de da del della di du der den la ibn bin al".split())
+"""Small words inside the names of persons."""
 _PARTICLE = re.compile(
     r"(?: [A-Z][\w'-]+)? (?:van|von|de|da|del|della|di|du|ibn|bin|al)(?: (?:der|den|la))? [A-Z][\w'-]+\b"
 )

@@ -33,14 +33,14 @@ DENIAL = re.compile(
     r"|nicht|kein\w?|niemals|sondern|statt"
     r"|falsch|jamais|ne\s|faux|nunca|jam[aá]s|falso|contradict\w*|pretend\w*|ohne|sans|sauf)\b|n't\b|\bn'est\b"
     r"|\bpas\b(?=\s\x01)|\bno\s(?:es|fue|era|son|fueron)\b"
-    r"|\b(?:no|nope|nein|non)\b(?=[,.\s]*$|[,.!])|\x1a",
+    r"|\b(?:no|nope|nein|non)\b(?!\. ?\d)(?=[,.\s]*$|[,.!])|\x1a",
     re.IGNORECASE,
 )
 """Words that take an answer back, and struck-out text."""
 CORRECTION = re.compile(
     r"\b(?:actually|wait|correction|on\ssecond\sthought|scratch\sthat|i\smean|in\sfact"
     r"|then\sagain|although|though"
-    r"|however|whereas|while|but|yet|sino|sondern|mais|aber|pero|ma)\b",
+    r"|however|whereas|while(?!\s\w+ing\b)|but|yet|sino|sondern|mais|aber|pero|ma)\b",
     re.IGNORECASE,
 )
 """Words that set one answer against another."""
@@ -104,12 +104,14 @@ CONTRARIES = (
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
-    ("bought|buy|purchas", "sold|sell"),
+    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("above", "below"), ("profit", "loss"),
+    ("rise|rose|risen|increas|grew|grow", "fell|fall|declin|decreas|drop|shrank"), ("winner", "loser|runner"),
+    ("predecessor|preced", "successor|succeed"), ("brother", "sister"), ("sons?\\b", "daughter"), ("east", "west"),
 )  # fmt: skip
 """Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
     "welsh irish french german dutch swiss czech greek argentine cuban kenyan israeli iraqi asian roman icelandic"
-    " deutscher deutsche britischer französischer us uk u.s thai filipino kiwi catalan afghan slovak yemeni qatari"
+    " deutscher deutsche britischer französischer us uk u.s soviet thai filipino kiwi catalan afghan slovak yemeni qatari"
     " omani kuwaiti emirati".split()
 )
 """Adjectives of countries without a common ending, which name nothing else."""
@@ -186,7 +188,7 @@ COORDINATION = frozenset(
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
     "is are was were set run call pass try select specify be been being 's in at by on from to as into called named termed known of for with for: contains"
-    " mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
+    " take takes took mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
     " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
     " stated element substance metal colour color species animal material word term letter type kind language through"
     " and le la l' les der die das el los un une ein eine heißt".split()
