@@ -54,10 +54,16 @@ _RELATIVE = re.compile(
 _TAIL = re.compile(
     r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
 )
+_CONCESSION = re.compile(
+    r", (?:though|although|while|whereas) (?!others|some|it|that|this)(?![^\x01]*\b(?:also|too|another|credit\w*)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
+)
+"""Clause at the end that grants something else."""
 _NUMBERED = re.compile(
     r"\b(version|season|episode|chapter|volume|article|section|part|level|edition|apollo) (\d[\d.]*)"
 )
-_PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by)\b", re.IGNORECASE)
+_PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by|do|does|did)\b", re.IGNORECASE)
+_ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b")
+"""Statement that is no longer true."""
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -76,6 +82,10 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
         reading = Reading(
             reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
         )
+    aside = _CONCESSION.search(masked)
+    if aside and not any(expected.asks(word.plain) for word in split_words(aside[0])[1:] if len(word.plain) > 3):
+        masked = masked[: aside.start()] + masked[aside.end() :]
+        reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < aside.start()))
     asserted = _RENAMED.sub("", masked)
     if not has_plain_words(asserted, expected.question, _TAIL.sub("", asserted)):
         return False
@@ -181,6 +191,8 @@ def _sentence_holds(
         return False
     passive = re.match(r" (?:is|was|are|were|has been) (\w+) by\b", masked[groups[-1].end : sentence.end])
     if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(expected.question):
+        return False
+    if _ENDED.search(masked, sentence.start, sentence.end) and re.search(r"\b(?:is|are)\b", expected.question):
         return False
     if _numbers_differ(masked[sentence.start : sentence.end], expected.question):
         return False

@@ -49,7 +49,10 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     ):
         return True
     is_symbol = (
-        re.fullmatch(r"[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,5}\d?|Democrat|Republican|Labour|Conservative|Liberal|\W+", text)
+        re.fullmatch(
+            r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour|Conservative|Liberal|\W+",
+            text,
+        )
         and len(expected.text) > 2
     )
     is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
@@ -57,7 +60,8 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
     )
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
-    if len(expected.text.split()) == 1 and asks_for_person(expected.question) and len(words) in (2, 3):
+    is_short = len(expected.text.split()) == 1 or bool(re.search(r" [IVX]+$", expected.text))
+    if is_short and asks_for_person(expected.question) and len(words) in (2, 3, 4):
         # The full name behind a stage name.
         return all(word.is_capitalised for word in words)
     return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
@@ -98,6 +102,7 @@ def brackets_acronym(plain: str, expected: Expectation) -> bool:
         is_acronym(expected.text, plain[words[-n].start : words[-1].end])
         or is_acronym(words[-1].text, expected.text)
         or expands_initials(plain[words[-n].start : words[-1].end], expected.text)
+        or expands_initials(expected.text, plain[words[-n].start : words[-1].end])
         for n in range(1, min(len(words), 10) + 1)
     )
 

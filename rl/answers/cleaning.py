@@ -23,7 +23,7 @@ _CITATION = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,500}\)")
 _SOURCE = re.compile(
     r"(?im)^[ \t>*_-]{0,6}(?:sources?|references?|citations?|cited|url|see|quelle|fuente)[*_]{0,2}\s?:.{0,600}$"
-    r"|\(\s?(?:sources?|see|via|from|quelle)\b:?[^()]{0,300}\)|\(\s?https?://[^()\s]{1,400}\s?\)"
+    r"|\(\s?(?:sources?|see|via|from|quelle)\b:?[^()]{0,300}\)|\(\s?https?://[^()\s]{1,400}\s?\)|\[\s?(?:sources?|see|via|ref)\b:?[^\[\]]{0,200}\](?!\()"
 )
 _ANSWER_FIELDS = frozenset(("answer", "final_answer", "final answer", "short_answer", "result", "response"))
 _REMARK_FIELDS = frozenset(

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from webemu.rl.answers.mention import Reading, Span
 
 _CHUNK = re.compile(r"[^\s,;()\"]+")
+_OPTION = re.compile(r"--?[a-zA-Z][\w-]*|[/~][\w.~-]*(?:/[\w.-]+)+/?")
+"""Option of a command, or path of a file."""
 _DASHES = str.maketrans("–—−‐‑", "-----")
 _URL = re.compile(
     r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE
@@ -29,7 +31,7 @@ MIN_LONG_CODE = 8
 
 def has_code_form(gold: str) -> bool:
     """True if an accepted answer is made of letters, digits and signs without spaces, or its last word is."""
-    if is_phone(gold):
+    if is_phone(gold) or _OPTION.fullmatch(gold):
         return True
     return bool(re.fullmatch(r"(?:[A-Z][a-z]+ )?(?=\S*[\d@])\S+", gold)) and not re.fullmatch(r"[^\W\d_]+-?\d*", gold)
 
@@ -82,6 +84,8 @@ def find_code(text: str, gold: str) -> Reading:
                 continue
         if chunk == gold_code or (re.fullmatch(r"v\.?", chunk[: -len(gold_code)] or "x") and chunk.endswith(gold_code)):
             hits.append(Span(match.start(), end))
+        elif gold_code.startswith("--") and chunk.startswith("--"):
+            rivals.append(Span(match.start(), end))
         elif any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
             rivals.append(Span(match.start(), end))
     return Reading(tuple(hits), tuple(rivals))

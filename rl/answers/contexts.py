@@ -15,7 +15,6 @@ from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts, level_of
 
-_HUB = re.compile(r"\b(?:airport|station|stadium)\b", re.IGNORECASE)
 _PER = re.compile(
     r"\s?(?:a|an|per|/)\s?(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
@@ -153,7 +152,9 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
     plain = last.plain
     is_long = len(split_words(expected.text)) > 1
     if plain in wording.PLACE_HAZARDS and not expected.asks(plain):
-        is_inside = level_of(expected.text) == 2 and re.fullmatch(r"(?:north|south|east|west)ern|central", last.text)
+        is_inside = level_of(expected.text) == 2 and re.fullmatch(
+            r"(?i:north|south|east|west)ern|[Cc]entral", last.text
+        )
         is_namesake = plain == "after" and before in ("named", "called") and expected.asks("named")
         return bool((plain in ("former", "late") and is_long) or is_namesake or is_inside)
     if plain == "from" and re.fullmatch(r"km|miles|away|far|metres|kilometres|differs?|different", before):
@@ -167,7 +168,6 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
             return plain in wording.SAFE_TITLES or expected.asks(plain)
         return (
             expected.asks(plain)
-            or bool(_HUB.search(expected.question))
             or plain in wording.ROLES
             or (
                 is_first
@@ -209,8 +209,17 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
         and (words[1].plain in ("a", "an", "its", "his", "her") or words[1].plain.isdigit())
     ):
         return True
+    if re.match(r"(?:also|sometimes|often|better) (?:known|called|referred)\b", remainder):
+        return True
+    # "mercury, the planet" is another thing than the metal.
+    if not expected.is_capitalised and (kind := re.fullmatch(r"(?:the|an?) ([a-z]+)", chunk)) and expected.question:
+        return expected.asks(kind[1])
     if first.plain in ("and", "or", "but", "then", "also", "with", "not", "plus", "und", "oder", "et", "ou"):
         return first.plain == "and" and len(words) > 1 and words[1].plain in wording.CONTINUATIONS
+    if expected.flavour == "date" and re.match(
+        r"\d+ (?:years|months|weeks|days|hours) (?:after|before|later|ago)\b", remainder
+    ):
+        return True
     if expected.flavour != "name" and first.text[0].isdigit():
         return False
     if expected.flavour != "name":
@@ -269,6 +278,8 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             )
         if first.plain == "per" and second and expected.asks(second):
             return True
+        if re.match(r"(?:\w+ ){0,3}or (?:more|less|fewer|higher|lower|above|below)\b", remainder):
+            return False
         near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
         is_other_noun = first.text.islower() and re.search(r"[^su]s$", first.plain) and len(first.plain) > 3
         is_other_noun = (

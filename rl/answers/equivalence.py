@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from webemu.rl.answers import lists, polarity, wording
 from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
+from webemu.rl.answers.bounds import relax
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
 from webemu.rl.answers.codes import find_code, find_range, has_code_form, is_range, urls_agree
 from webemu.rl.answers.dates import find_day_ranges, find_days, find_times
@@ -122,8 +123,8 @@ def _spellings(gold: str, question: str) -> list[tuple[str, str]]:
 
 def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) -> bool:
     """True if the labelled answers of a text, or the text without labels, assert the accepted answer."""
-    marked = _BOX.sub(r"\nAnswer: \1\n", answer)
-    text = clean(marked)
+    text = clean(_BOX.sub(r"\nAnswer: \1\n", answer))
+    text = relax(text, expected.question) if expected.flavour == "number" else text
     labels = list(wording.LABEL.finditer(text))
     if not labels:
         # Longer texts assert nothing, and are not worth reading.

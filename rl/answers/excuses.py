@@ -82,6 +82,8 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
             wording.FUNCTION_WORDS | wording.COORDINATION | wording.PLACE_HAZARDS | wording.CONNECTORS
         ):
             return not any(word.endswith("ed") for word in description)
+    if re.search(r"\x01\x01,? \(?(?:also|sometimes|often|better)? ?(?:known as|called)(?: the)?$", before):
+        return True
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
         return True
     if masked[rival.start : rival.end].casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):

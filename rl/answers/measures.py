@@ -96,7 +96,10 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
         return False
     # Whole miles may stand for whole kilometres.
     is_whole = candidate.step == candidate.factor and gold.step == gold.factor
-    if candidate.step > gold.step * 10**zeros * Fraction(17 if is_whole else 10, 10) * Fraction(101, 100):
+    is_exact = abs(candidate.values[0]) >= 1000 * candidate.step and abs(gold.values[0]) < 10**7 * gold.step
+    if candidate.step > gold.step * 10**zeros * Fraction(40 if is_exact else 17 if is_whole else 10, 10) * Fraction(
+        101, 100
+    ):
         return False
     return any(abs(entry - gold.values[0]) <= max(gold.step, candidate.step) / 2 for entry in candidate.values)
 

@@ -50,6 +50,8 @@ _ABBREVIATIONS = (
     ("massachusetts institute of technology", "mit"), ("world health organization", "who"),
     ("international business machines", "ibm"), ("national aeronautics and space administration", "nasa"),
     ("international monetary fund", "imf"), ("european space agency", "esa"), ("washington dc", "washington d c"),
+    ("carbon dioxide", "CO2"), ("water", "H2O"), ("methane", "CH4"), ("ammonia", "NH3"), ("hydrogen peroxide", "H2O2"),
+    ("sulfuric acid", "sulphuric acid", "H2SO4"), ("sodium chloride", "NaCl"), ("deoxyribonucleic acid", "DNA"),
     ("federal republic of germany", "frg"), ("german democratic republic", "gdr"),
 )  # fmt: skip
 """Names whose short forms everybody knows."""

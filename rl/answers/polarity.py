@@ -20,6 +20,11 @@ _OPENING = re.compile(
     r"|per)\b[^,]{0,80},|so,?|thus,?|therefore,?)\s*",
     re.IGNORECASE,
 )
+_SHORT = re.compile(
+    r"(?:it|they|he|she|there|that)\s(?:is|was|are|were|does|did|do|has|have|can|could|will|would)(n't|\snot)?(?=[.,;!]|$)",
+    re.IGNORECASE,
+)
+"""Short answer such as "It isn't"."""
 _NO_NOUNS = frozenset(
     "idea information one answer record data results clue evidence such source sources mention further number"
     " way doubt problem worries".split()
@@ -89,6 +94,8 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
     answer_polarity = polarity_of(text)
     plain = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
     remainder = plain[re.search(r"\w+", plain).end() :] if answer_polarity and re.search(r"\w+", plain) else plain  # type: ignore[union-attr]
+    if not answer_polarity and (short := _SHORT.match(plain)):
+        return ("no" if short[1] else "yes") == expected
     if not answer_polarity:
         return _restates(plain, question) == expected
     words = {word.plain for word in split_words(remainder)}
@@ -96,7 +103,12 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
         return False
     if words & {"actually", "but", "however", "wait", "rather"}:
         return False
-    return not (_NEGATION.search(remainder) if answer_polarity == "yes" else _restates(remainder, question) == "yes")
+    if answer_polarity == "yes":
+        return not _NEGATION.search(remainder)
+    # "No, it is a dwarf planet" says something else than "it is a planet".
+    asked_words = {word.plain[:4] for word in split_words(question)} | wording.FUNCTION_WORDS
+    says_more = any(word[:4] not in asked_words and word not in asked_words for word in words)
+    return says_more or _restates(remainder, question) != "yes"
 
 
 def _is_hedged(text: str) -> bool:

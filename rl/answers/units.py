@@ -59,6 +59,7 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "K": ("temperature", 1, "K kelvin kelvins Kelvin"),
     "km/h": ("speed", F(1000, 3600), "km/h kmh kph km/hr kilometres_per_hour kilometers_per_hour km_per_hour"),
     "m/s": ("speed", 1, "m/s metres_per_second meters_per_second"),
+    "km/s": ("speed", 1000, "km/s kilometres_per_second kilometers_per_second"),
     "mph": ("speed", F(1609344, 3600000), "mph miles_per_hour mi/h"),
     "kn": ("speed", F(1852, 3600), "kn knot knots"),
     "W": ("power", 1, "W watt watts"), "kW": ("power", 1000, "kW kilowatt kilowatts"),

@@ -56,7 +56,7 @@ INJECTION = re.compile(
 )
 """Words and signs that speak to who judges."""
 POLITE = re.compile(
-    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?"
+    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?|^[A-Za-z]{1,3} = (?=\x01)"
 )
 """Phrases that hold such a word and mean no harm."""
 FUNCTION_WORDS = frozenset(
@@ -161,7 +161,7 @@ PLACE_HAZARDS = frozenset(
     " former late ex pre post anti pro non pseudo old new young junior senior half almost nearly"
     " approximately vice deputy"
     " acting another other called-off until till lost rejected replaced beat beats defeated defeats succeeded preceded"
-    " alias aka via minus plus neither hardly after before since until left fled leaving abandoned".split()
+    " borders bordering neighbours adjoins excludes resembles visited opposed rivals alias aka via minus plus neither hardly after before since until left fled leaving abandoned".split()
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
@@ -188,7 +188,7 @@ COORDINATION = frozenset(
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
     "is are was were set run call pass try select specify be been being 's in at by on from to as into called named termed known of for with for: contains"
-    " take takes took mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
+    " take takes took means mean denotes designates mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
     " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
     " stated element substance metal colour color species animal material word term letter type kind language through"
     " and le la l' les der die das el los un une ein eine heißt".split()
@@ -207,6 +207,7 @@ FOLLOWERS = frozenset(
     " put cut hit spent sold bought sent lost kept left met paid read rode shot sat shook stood struck swam took thought"
     " threw understood wore beat ate broke chose drove forgot got went heard knew laid rang sank shone slept stole"
     " beats shot owns owned heads headed runs leads sings writes appears appeared stars remains may can will would could"
+    " operates provides makes produces offers supports contains includes manufactures publishes absorbs"
     " located situated local sharp due owing thanks".split()
 )
 """Words that may stand right behind an answer."""
