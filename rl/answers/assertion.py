@@ -55,14 +55,15 @@ _TAIL = re.compile(
     r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
 )
 _CONCESSION = re.compile(
-    r", (?:though|although|while|whereas) (?!others|some|it|that|this)(?![^\x01]*\b(?:also|too|another|credit\w*)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
+    r"(?:, (?:though|although|while|whereas)|(?<=\w);(?= (?:\S+ ){2})) (?!or\b|and\b|others|some|it|that|this|not\b)"
+    r"(?![^\x01]*\b(?:also|too|another|credit\w*|now|actually|answer|or|other)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
 )
 """Clause at the end that grants something else."""
 _NUMBERED = re.compile(
     r"\b(version|season|episode|chapter|volume|article|section|part|level|edition|apollo) (\d[\d.]*)"
 )
 _PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by|do|does|did)\b", re.IGNORECASE)
-_ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b")
+_ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b(?! (?:his|her|their|its) )")
 """Statement that is no longer true."""
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
@@ -83,7 +84,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
             reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
         )
     aside = _CONCESSION.search(masked)
-    if aside and not any(expected.asks(word.plain) for word in split_words(aside[0])[1:] if len(word.plain) > 3):
+    if aside and _is_concession(masked[: aside.start()], aside[0], expected):
         masked = masked[: aside.start()] + masked[aside.end() :]
         reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < aside.start()))
     asserted = _RENAMED.sub("", masked)
@@ -103,6 +104,14 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
         if own_groups and not _sentence_holds(text, masked, sentence, own_groups, rivals, expected):
             return False
     return True
+
+
+def _is_concession(ahead: str, clause: str, expected: Expectation) -> bool:
+    """True if a clause at the end tells of something that was not asked. What is told before a semicolon must be."""
+    if any(expected.asks(word.plain) for word in split_words(clause)[1:] if len(word.plain) > 2):
+        return False
+    behind = ahead[ahead.rfind(MASK) + 1 :]
+    return not clause.startswith(";") or any(expected.asks_verb(word.plain) for word in split_words(behind)[:1])
 
 
 def has_plain_words(masked: str, question: str, core: str = "") -> bool:
@@ -205,7 +214,7 @@ def _sentence_holds(
         if not all(
             is_excused(masked, span, group, sentence, expected)
             for span in outside
-            if not is_region_behind(text, span, group)
+            if not is_region_behind(text, span, group, expected)
         ):
             return False
     return True

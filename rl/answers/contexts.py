@@ -9,14 +9,14 @@ import re
 
 from webemu.rl.answers import wording
 from webemu.rl.answers.brackets import YEARS, bracket_holds, brackets_acronym
-from webemu.rl.answers.excuses import ARTICLES
+from webemu.rl.answers.excuses import ARTICLES, WHERE
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts, level_of
 
 _PER = re.compile(
-    r"\s?(?:a|an|per|/)\s?(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
+    r"\s?(?:an? |per |/ ?)(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
 
 
@@ -43,6 +43,8 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
     if last == "(":
         # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
         if expected.flavour == "number" and not re.search(r"\d|\bor\b", plain) and MASK not in plain:
+            return True
+        if re.fullmatch(r"[A-Z]{2,5} \(", plain) and expected.flavour == "name":
             return True
         return (MASK in plain[-4:] and expected.flavour != "name") or brackets_acronym(plain, expected)
     if last == ")" or last == MASK:
@@ -96,6 +98,7 @@ def right_holds(behind: str, expected: Expectation) -> bool:
 def _words_lead(words: list[Word], expected: Expectation) -> bool:
     """True if the last words before a mention lead up to an answer."""
     words = list(words)
+    count = len(words)
     while words and words[-1].plain in ARTICLES:
         words.pop()
     if not words:
@@ -123,10 +126,14 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
     if last.plain == "of":
         return _of_holds(before, expected)
     if expected.flavour == "name":
-        return _name_leads(last, before, len(words) == 1, expected)
+        # "chose a bank": a verb, or "a" would not stand between.
+        is_apart = len(words) < count and last.text.islower() and last.plain not in wording.PLACE_HAZARDS
+        return (is_apart and not expected.is_capitalised) or _name_leads(last, before, len(words) == 1, expected)
     hazards = wording.DATE_HAZARDS if expected.flavour == "date" else wording.NUMBER_HAZARDS
     if last.plain in wording.APPROXIMATION:
         return expected.allows_approximation and before not in hazards
+    if last.plain in ("turning", "reaching", "age") and before in hazards:
+        return False
     if last.plain == "to" and before in ("back", "dates"):
         return True
     if last.plain == "to":
@@ -198,6 +205,11 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
         return True
     first = words[0]
     chunk = re.split(r"[,.;(]", remainder, maxsplit=1)[0].strip()
+    # "Stone Town, Zanzibar" says where it is.
+    is_place = expected.flavour == "name" and expected.parts == 1 and WHERE.search(expected.question)
+    further = [one.strip() for one in remainder[len(chunk) :].rstrip(".").split(",") if one.strip()]
+    if is_place and re.fullmatch(r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?", chunk) and all(map(level_of, further)):
+        return not contradicts(chunk, expected.question, expected.text) and not level_of(expected.text)
     if expected.flavour == "name" and expected.parts == 1 and contains(chunk, expected.text):
         if contradicts(chunk, expected.question, expected.text):
             return False
@@ -245,6 +257,10 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
     first, second = words[0], words[1].plain if len(words) > 1 else ""
     if any(word.text in ("BC", "BCE") for word in words[:2]):
         return expected.asks("BC")
+    if re.match(r"until (?:his|her|their|its) ", remainder):
+        return True
+    if re.match(r"and (?:first|later|then|also|originally|subsequently) [a-z]+ed\b", remainder):
+        return True
     if first.plain == "and":
         return second in wording.CONTINUATIONS or (
             words[1:2] != []

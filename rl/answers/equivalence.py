@@ -214,7 +214,7 @@ def _choose_reader(
         if spelling == core or not {word.plain for word in split_words(spelling)} <= asked_words
     ]
     names += _without_kind(gold, question)
-    if gold.islower() and gold.isalpha() and len(gold) > 3:
+    if re.search(r"(?:^|[a-z] )[a-z]{4,}$", gold):
         # A common noun may be said of one or of several.
         names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
     return (
@@ -289,7 +289,7 @@ def _cores(gold: str, question: str) -> list[str]:
     if CALENDAR.fullmatch(gold) and "day" not in gold:
         cores += [gold[:3], gold[:4]]
     kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
-    if kind and re.search(rf"\b{_KINDS}\b", question, re.IGNORECASE):
+    if kind and re.search(rf"\b{_KINDS}|\b(?:peak|summit|volcano)\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
     if (
         match := re.fullmatch(r"(?:the )?University of (\w+(?: \w+)?)|(\w+(?: \w+)?) University", gold)

@@ -25,11 +25,17 @@ _COPULAS = frozenset("is are was were be been being named called the for includi
 _CONJOINED = re.compile(r"\b(?:and|or|but|then|not|nor)\b|[;]")
 
 
-def is_region_behind(text: str, rival: Span, group: Span) -> bool:
+WHERE = re.compile(r"\bwhere\b|\b(?:which|what) (?:city|town|village|place)\b", re.IGNORECASE)
+"""Question for a place, behind which a comma and its region may stand."""
+
+
+def is_region_behind(text: str, rival: Span, group: Span, expected: Expectation) -> bool:
     """True if a rival is the region of the place right before it."""
     gap = text[group.end : rival.start] if rival.start > group.end else ""
     hit = text[group.start : group.end]
     region = text[rival.start : rival.end]
+    if gap == ", " and expected.parts == 1 and not level_of(expected.text) and WHERE.search(expected.question):
+        return True
     *inner, gap = re.split(r"(?<=\w)(?=, )", gap) or [""]
     if re.fullmatch(r"(?:,| in| of)? (?:the )?", gap) and all(contains(one.strip(", "), hit) for one in inner):
         return contains(region, hit) or contains(text[rival.start : rival.end].partition(" ")[0], hit)
@@ -75,6 +81,9 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     )
     if step and (expected.asks(step[1]) or expected.is_chained):
         return True
+    # "in Aswan, Egypt"
+    if re.search(r"\b[A-Z]\w+,$", before) and level_of(masked[rival.start : rival.end]):
+        return True
     # "Yankees slugger Mickey Mantle" describes him.
     if group and re.fullmatch(r"(?: [a-z-]{3,}){1,2} ", masked[rival.end : group.start]):
         description = {word.plain for word in split_words(masked[rival.end : group.start])}
@@ -89,7 +98,7 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
     if masked[rival.start : rival.end].casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):
         return True
     adjective = wording.is_demonym(fold(masked[rival.start : rival.end])) or level_of(masked[rival.start : rival.end])
-    if adjective and re.match(r" (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
+    if adjective and re.match(r"-[a-z]| (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
         return True
     # "it was directed by Bo Lund" answers "Who is the director?".
     if (

@@ -145,7 +145,11 @@ def _longest_match(
         if end > first:
             gap = text[words[end - 1].end : words[end].start]
             is_initial = len(words[end - 1].text) <= 4 or words[end - 1].plain in _SPELLINGS
-            if (not set(gap) <= joints and gap != ", ") or ("." in gap and not is_initial) or len(gap) > 3:
+            if (
+                (not set(gap) <= joints and gap != ", ")
+                or ("." in gap and gap != "." and not is_initial)
+                or len(gap) > 3
+            ):
                 break
         end += 1
         window = words[first:end]

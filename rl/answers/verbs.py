@@ -25,7 +25,7 @@ _GROUPS = tuple(
         "own acquir buy bought purchas",
         "make made produc manufactur build built develop",
         "marr wed wife husband spous",
-        "hit scor strike struck",
+        "hit scor",
         "replac instead deprecat supersed successor succe",
         "serv work appoint judge",
     )

@@ -17,7 +17,7 @@ HEDGE = re.compile(
     r"|others\ssay|alternatively"
     r"|hypothetically|if|assuming|unless|depending|arguably|rumou?red|speculat\w*|wahrscheinlich|vielleicht|vermutlich"
     r"|möglicherweise|eventuell|peut-être|probablement|sans\sdoute|quizás?|tal\svez|posiblemente|forse|probabilmente"
-    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed"
+    r"|either\sway|one\sof(?!\sthe\s(?:\w+est|most|first|few|main)\b)|among(?!\sthe\s(?:\w+est|most|first)\b)|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed"
     r"|thought\sto|considered\sto|said\sto|ascribed|credited\sto)\b",
     re.IGNORECASE,
 )
