@@ -37,7 +37,7 @@ _RATHER = re.compile(
 """Denial of another answer behind the accepted one: "with the states rather than with Congress"."""
 _REVERSED = re.compile(r"\b(?:after|later|second|last|latest|smaller|shorter|younger|newer|lower|less|fewer)\b")
 _JOINT = re.compile(
-    r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both)\b)*",
+    r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both|an?|the)\b)*",
     re.IGNORECASE,
 )
 _TAKEN_BY = re.compile(

@@ -18,6 +18,7 @@ _MOST_WORDS = re.compile(
 _PERIODS = (
     ("year", r"\b(?:annual|annually|yearly|year)\b"), ("month", r"\bmonth(?:ly)?\b"), ("week", r"\bweek(?:ly)?\b"),
     ("day", r"\b(?:daily|day)\b"), ("night", r"\b(?:night|nightly)\b"), ("hour", r"\bhour(?:ly)?\b"),
+    ("share", r"\b(?:stock|shares?|dividend)\b"),
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         return True
     # "(4–2 against West Germany)", "(Linnaeus, 1758)"
     if re.match(r"\d+[–-]\d+ (?:against|over|vs|win)\b", text) or re.fullmatch(
-        r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{4}", text
+        r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}", text
     ):
         return True
     is_symbol = (

@@ -163,6 +163,7 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
             r"(?i:north|south|east|west)ern|[Cc]entral", last.text
         )
         is_namesake = plain == "after" and before in ("named", "called") and expected.asks("named")
+        is_inside = is_inside or (plain in ("central", "downtown") and WHERE.search(expected.question))
         return bool((plain in ("former", "late") and is_long) or is_namesake or is_inside)
     if plain == "from" and re.fullmatch(r"km|miles|away|far|metres|kilometres|differs?|different", before):
         return False

@@ -38,6 +38,8 @@ Reader = Callable[[str, str, str], Reading]
 _BOX = re.compile(
     r"(?:^|(?<=[.:!?\n]))[ \t$]{0,6}\\boxed\{([^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,100})?)\}[ \t$.]{0,6}(?=\n|$)"
 )
+_TURNED = "University|Treaty|Battle|Siege|Congress|Council|Conference|Gulf"
+"""Words of names such as "Treaty of Versailles", which is the Versailles Treaty too."""
 _KINDS = "(?:lake|mount|river|island|county|province|district)"
 """Kinds of places that a name may have with it."""
 MAX_LABELLED_CHARACTERS = 1500
@@ -291,10 +293,9 @@ def _cores(gold: str, question: str) -> list[str]:
     kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
     if kind and re.search(rf"\b{_KINDS}|\b(?:peak|summit|volcano)\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
-    if (
-        match := re.fullmatch(r"(?:the )?University of (\w+(?: \w+)?)|(\w+(?: \w+)?) University", gold)
-    ) and not level_of(match[1] or match[2]):
-        cores.append(f"{match[1]} University" if match[1] else f"University of {match[2]}")
+    turned = re.fullmatch(rf"(?:the )?({_TURNED}) of (\w+(?: \w+)?)|(\w+(?: \w+)?) ({_TURNED})", gold)
+    if turned and (turned[4] or turned[1]) != "University" or turned and not level_of(turned[2] or turned[3]):
+        cores.append(f"{turned[2]} {turned[1]}" if turned[1] else f"{turned[4]} of {turned[3]}")
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
     return cores

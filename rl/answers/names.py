@@ -59,7 +59,7 @@ MAX_WORDS = 400
 """Words of an answer that are read."""
 MAX_NAME_WORDS = 30
 """Longest name that is looked for, in words."""
-MAX_INITIALS = 3
+MAX_INITIALS = 5
 """Longest run of single letters that is joined: "C. S." is "CS"."""
 
 
@@ -83,7 +83,8 @@ def find_name(text: str, spellings: Iterable[str], part: int = 0, *, is_person: 
     while first < len(words):
         last = _longest_match(text, words, first, first + longest + 4, name_forms, joints, persons)
         if last > first:
-            spans.append(Span(words[first].start, words[last - 1].end, part))
+            begin = first + 1 if words[first].text in ("a", "an", "the") and last > first + 1 else first
+            spans.append(Span(words[begin].start, words[last - 1].end, part))
         first = max(last, first + 1)
     return spans
 

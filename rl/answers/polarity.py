@@ -98,7 +98,7 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
         return ("no" if short[1] else "yes") == expected
     if not answer_polarity:
         return _restates(plain, question) == expected
-    words = {word.plain for word in split_words(remainder)}
+    words = {word.plain for word in split_words(re.sub(r"\bnon-", "non", remainder))}
     if answer_polarity != expected or words & (_NO if answer_polarity == "yes" else _YES):
         return False
     if words & {"actually", "but", "however", "wait", "rather"}:

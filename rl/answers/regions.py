@@ -48,15 +48,16 @@ _NAMESAKES = frozenset(
 _AMERICAN = frozenset(
     "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois"
     " indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri"
-    " montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah vermont virginia washington"
-    " wisconsin wyoming tx oh ky pa fl ga il id".split()
+    " montana nebraska nevada new_mexico new_york new_jersey new_hampshire north_carolina north_dakota ohio oklahoma"
+    " oregon pennsylvania rhode_island south_carolina south_dakota tennessee texas utah vermont virginia washington"
+    " west_virginia wisconsin wyoming tx oh ky pa fl ga il id".split()
 )
 
 
 def contradicts(region: str, question: str, place: str = "") -> bool:
     """True if a question names another country than the region behind a place does, or the place is a namesake."""
     level, words = level_of(region), split_words(question)
-    if to_words(place)[-1:] and to_words(place)[-1] in _NAMESAKES and set(to_words(region)) & _AMERICAN:
+    if to_words(place)[-1:] and to_words(place)[-1] in _NAMESAKES and "_".join(to_words(region)) in _AMERICAN:
         return not set(to_words(region)) & {word.plain for word in words}
     countries = {word.plain for word in words if word.is_capitalised and level_of(word.text) == 2}
     if level < 2 or not countries or set(to_words(region)) & {word.plain for word in words}:

@@ -104,7 +104,7 @@ CONTRARIES = (
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
-    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("above", "below"), ("profit", "loss"),
+    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("join|enter", "left\\b|leave|exit|withdr"), ("above", "below"), ("profit", "loss"),
     ("rise|rose|risen|increas|grew|grow", "fell|fall|declin|decreas|drop|shrank"), ("winner", "loser|runner"),
     ("predecessor|preced", "successor|succeed"), ("brother", "sister"), ("sons?\\b", "daughter"), ("east", "west"),
 )  # fmt: skip
@@ -188,7 +188,7 @@ COORDINATION = frozenset(
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
     "is are was were set run call pass try select specify be been being 's in at by on from to as into called named termed known of for with for: contains"
-    " take takes took means mean denotes designates mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
+    " take takes took indicates shows signifies means mean denotes designates mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
     " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
     " stated element substance metal colour color species animal material word term letter type kind language through"
     " and le la l' les der die das el los un une ein eine heißt".split()
@@ -255,7 +255,10 @@ ROLES = frozenset(
     " playwright musician sculptor photographer designer builder owner winner player footballer journalist economist"
     " botanist geologist surgeon lawyer merchant banker priest monk nun bishop abbot king queen mayor premier president"
     " minister chairman ceo nurse teacher professor company"
-    " novelist novelists".split()
+    " astronaut rapper guitarist drummer pianist violinist quarterback striker goalkeeper captain coach cyclist swimmer"
+    " sprinter boxer golfer driver pilot entrepreneur programmer developer researcher diplomat activist critic translator"
+    " screenwriter producer comedian dancer choreographer chef theologian linguist anthropologist archaeologist"
+    " sociologist psychologist physician naturalist zoologist".split()
 )
 """Nouns that may stand before a name and say what it is."""
 ANSWER_FORM = re.compile(
