@@ -59,6 +59,11 @@ _CONCESSION = re.compile(
     r"(?![^\x01]*\b(?:also|too|another|credit\w*|now|actually|answer|or|other)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
 )
 """Clause at the end that grants something else."""
+_EVENT = re.compile(
+    r"(?<=\x01),? and (?:(?:she|he|it|they|(?:the|his|her|its) \w+) )?(?:was |were )?(\w+ed|died|left|won|lost|became|began)\b"
+    r"[^\x01.?!;]*(?=[.!]?\s*$)"
+)
+"""Second event in a sentence about a date."""
 _NUMBERED = re.compile(
     r"\b(version|season|episode|chapter|volume|article|section|part|level|edition|apollo) (\d[\d.]*)"
 )
@@ -87,6 +92,11 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if aside and _is_concession(masked[: aside.start()], aside[0], expected):
         masked = masked[: aside.start()] + masked[aside.end() :]
         reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < aside.start()))
+    event = _EVENT.search(masked) if expected.flavour == "date" else None
+    if event and not expected.asks_verb(fold(event[1])):
+        # "and she died in 1910": another event, which was not asked for.
+        masked = masked[: event.start()] + masked[event.end() :]
+        reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < event.start()))
     asserted = _RENAMED.sub("", masked)
     if not has_plain_words(asserted, expected.question, _TAIL.sub("", asserted)):
         return False
@@ -108,7 +118,8 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
 
 def _is_concession(ahead: str, clause: str, expected: Expectation) -> bool:
     """True if a clause at the end tells of something that was not asked. What is told before a semicolon must be."""
-    if any(expected.asks(word.plain) for word in split_words(clause)[1:] if len(word.plain) > 2):
+    words = [word.plain for word in split_words(clause)[1:]]
+    if any(expected.asks(word) for word in words if len(word) > 2 and word not in wording.FUNCTION_WORDS):
         return False
     behind = ahead[ahead.rfind(MASK) + 1 :]
     return not clause.startswith(";") or any(expected.asks_verb(word.plain) for word in split_words(behind)[:1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from webemu.rl.answers import wording
+from webemu.rl.answers.excuses import BUILDING
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Span
@@ -47,6 +48,8 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     if re.match(r"\d+[–-]\d+ (?:against|over|vs|win)\b", text) or re.fullmatch(
         r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}", text
     ):
+        return True
+    if BUILDING.search(expected.question) and re.fullmatch(r"[A-Z]\w+(?: [A-Z]\w+)?", text):
         return True
     is_symbol = (
         re.fullmatch(

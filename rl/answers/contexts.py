@@ -9,7 +9,7 @@ import re
 
 from webemu.rl.answers import wording
 from webemu.rl.answers.brackets import YEARS, bracket_holds, brackets_acronym
-from webemu.rl.answers.excuses import ARTICLES, WHERE
+from webemu.rl.answers.excuses import ARTICLES, BUILDING, WHERE
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.persons import asks_for_person
@@ -49,6 +49,8 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         return (MASK in plain[-4:] and expected.flavour != "name") or brackets_acronym(plain, expected)
     if last == ")" or last == MASK:
         return is_apart
+    if re.fullmatch(r"[A-Za-z]{1,3} =", plain):
+        return True
     if last in "~≈" and (len(plain) < 2 or plain[-2].isspace()):
         return expected.allows_approximation
     if (not last.isalnum() and last != ".") or re.search(r"\bfrom \S+ to$", plain):
@@ -207,7 +209,8 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
     first = words[0]
     chunk = re.split(r"[,.;(]", remainder, maxsplit=1)[0].strip()
     # "Stone Town, Zanzibar" says where it is.
-    is_place = expected.flavour == "name" and expected.parts == 1 and WHERE.search(expected.question)
+    is_place = WHERE.search(expected.question) or BUILDING.search(expected.question)
+    is_place = is_place and expected.flavour == "name" and expected.parts == 1
     further = [one.strip() for one in remainder[len(chunk) :].rstrip(".").split(",") if one.strip()]
     if is_place and re.fullmatch(r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?", chunk) and all(map(level_of, further)):
         return not contradicts(chunk, expected.question, expected.text) and not level_of(expected.text)
@@ -302,7 +305,10 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
         is_other_noun = (
             is_other_noun and first.plain not in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED
         )
-        is_other_noun = is_other_noun or (first.plain == "of" and second not in ("them", "these", "those", "which"))
+        is_share = bool(re.search(r"%|\bper ?cent\b", expected.text))
+        is_other_noun = is_other_noun or (
+            first.plain == "of" and not is_share and second not in ("them", "these", "those", "which")
+        )
         if is_other_noun and len(expected.question.split()) > 3 and not any(map(expected.asks, near)):
             return False
         return first.plain not in wording.NUMBER_FOLLOWER_HAZARDS and not _PER.match(remainder)

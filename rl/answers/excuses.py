@@ -27,6 +27,11 @@ _CONJOINED = re.compile(r"\b(?:and|or|but|then|not|nor)\b|[;]")
 
 WHERE = re.compile(r"\bwhere\b|\b(?:which|what) (?:city|town|village|place)\b", re.IGNORECASE)
 """Question for a place, behind which a comma and its region may stand."""
+BUILDING = re.compile(
+    r"\b(?:which|what) (?:stadium|building|museum|university|school|hospital|station|airport|church|park|theat\w+|venue)\b",
+    re.IGNORECASE,
+)
+"""Question for a building, behind which its town may stand."""
 
 
 def is_region_behind(text: str, rival: Span, group: Span, expected: Expectation) -> bool:
@@ -34,7 +39,12 @@ def is_region_behind(text: str, rival: Span, group: Span, expected: Expectation)
     gap = text[group.end : rival.start] if rival.start > group.end else ""
     hit = text[group.start : group.end]
     region = text[rival.start : rival.end]
-    if gap == ", " and expected.parts == 1 and not level_of(expected.text) and WHERE.search(expected.question):
+    if (
+        gap == ", "
+        and expected.parts == 1
+        and not level_of(expected.text)
+        and (WHERE.search(expected.question) or BUILDING.search(expected.question))
+    ):
         return True
     *inner, gap = re.split(r"(?<=\w)(?=, )", gap) or [""]
     if re.fullmatch(r"(?:,| in| of)? (?:the )?", gap) and all(contains(one.strip(", "), hit) for one in inner):
@@ -92,6 +102,14 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         ):
             return not any(word.endswith("ed") for word in description)
     if re.search(r"\x01\x01,? \(?(?:also|sometimes|often|better)? ?(?:known as|called)(?: the)?$", before):
+        return True
+    behind = masked[rival.end : rival.end + 3]
+    name = masked[rival.start : rival.end]
+    if (re.fullmatch(r"[A-Z]{2,5}", name) and behind == f" ({MASK}") or (
+        level_of(expected.text) == 2
+        and behind.startswith(f" {MASK}")
+        and re.fullmatch(r"(?:North|South|East|West)ern|Central", name)
+    ):
         return True
     if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
         return True

@@ -225,7 +225,7 @@ NUMBER_FOLLOWER_HAZARDS = frozenset(
 )
 """Words right behind a number that make it another one."""
 COUNTED = frozenset(
-    "inhabitants residents citizens members employees times copies units points kilometres kilometers miles metres meters"
+    "degrees inhabitants residents citizens members employees times copies units points kilometres kilometers miles metres meters"
     " seconds minutes hours days weeks months years dollars euros pounds items entries persons victims works pieces".split()
 )
 """Nouns that may stand behind a number though the question says another one."""
@@ -236,7 +236,7 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
+    "lack deficiency set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
     " generally historically"
     " initially notably obviously officially originally simply specifically technically traditionally"
     " ultimately looking"
