@@ -16,6 +16,7 @@ from webemu.rl.answers.excuses import is_excused, is_region_behind
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Reading, Span
+from webemu.rl.answers.regions import level_of
 from webemu.rl.answers.sentences import split_sentences
 
 MAX_ANSWER_CHARACTERS = 420
@@ -135,7 +136,7 @@ def has_plain_words(masked: str, question: str, core: str = "") -> bool:
     if "?" in plain:
         return False
     return not any(
-        fold(match[0]).strip() not in question_text and (" " not in match[0] or fold(match[0]) not in fold(question))
+        fold(match[0]).strip() not in question_text and (match[0].isalpha() or fold(match[0]) not in fold(question))
         for text, patterns in (
             (plain, (wording.HEDGE, wording.INJECTION)),
             (core, (wording.DENIAL, wording.CORRECTION, wording.RANK)),
@@ -222,12 +223,15 @@ def _sentence_holds(
         ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
         if not left_holds(ahead, expected) or not right_holds(behind, expected):
             return False
-        if not all(
-            is_excused(masked, span, group, sentence, expected)
-            for span in outside
-            if not is_region_behind(text, span, group, expected)
-        ):
-            return False
+        excused_end = -1
+        for span in outside:
+            # "with Bo Lund and Ann Ode": what holds for one holds for the next.
+            is_next = excused_end > group.end and masked[excused_end : span.start] in (", ", " and ", ", and ")
+            is_next = is_next or is_region_behind(text, span, group, expected)
+            if not is_next and not is_excused(masked, span, group, sentence, expected):
+                return False
+            is_region = level_of(masked[span.start : span.end])
+            excused_end = -1 if is_region else span.end
     return True
 
 

@@ -51,6 +51,7 @@ _PERIODS = re.compile(r"\b([ap])\. ?m\.?(?=\W|$)", re.IGNORECASE)
 
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 _CLOCK = re.compile(rf"\b(half past|(?:a )?quarter past|(?:a )?quarter to) ({'|'.join(_HOURS)})\b", re.IGNORECASE)
+_TWICE = re.compile(rf"\b({'|'.join(_HOURS)}) \((\d{{1,2}})\)(?= [a-z])", re.IGNORECASE)
 _FEET = re.compile(r"(\d{1,3})\s?(?:ft|feet|foot|['′’])\s?(\d{1,2}(?:\.\d+)?)\s?(?:in\b\.?|inch(?:es)?\b|[\"″”]|'')")
 
 
@@ -75,11 +76,17 @@ def clean(answer: str) -> str:
     # Underscores of code are no emphasis.
     text = _CODE_SPAN.sub(lambda match: match[0].replace("_", "\u203f"), text)
     text = _FOOTNOTE.sub("", _EMPHASIS.sub("", text)).replace("\u203f", "_")
+    text = _TWICE.sub(_say_once, text)
     text = _CLOCK.sub(_to_digits, text)
     text = _FEET.sub(r"\1 ft \2 inches", text)
     text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     text = _PERIODS.sub(r"\1m", text.translate(_QUOTES))
     return "\n".join(line for line in (" ".join(one.split()) for one in text.splitlines()) if line)
+
+
+def _say_once(match: re.Match[str]) -> str:
+    """Return a number in words without the same one in brackets: "eight (8) years"."""
+    return match[1] if _HOURS.index(match[1].casefold()) + 1 == int(match[2]) else match[0]
 
 
 def _to_digits(match: re.Match[str]) -> str:

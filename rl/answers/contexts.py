@@ -143,6 +143,8 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
             before not in ("up", "close", "next", "prior")
             or (before == "up" and (expected.asks("maximum") or expected.asks("can")))
         ) and expected.flavour == "number"
+    if expected.flavour == "date" and last.plain in ("since", "from") and len(words) == 1:
+        return True
     if last.plain in hazards and not expected.asks(last.plain):
         return False
     return before not in ("more", "less", "fewer", "later", "earlier", "rather") or last.plain != "than"
@@ -178,6 +180,7 @@ def _name_leads(last: Word, before: str, is_first: bool, expected: Expectation) 
             return plain in wording.SAFE_TITLES or expected.asks(plain)
         return (
             expected.asks(plain)
+            or (is_long and plain in {word.plain for word in split_words(expected.text)})
             or plain in wording.ROLES
             or (
                 is_first

@@ -173,6 +173,9 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         lead = words[-2].plain
     if lead == "by" and hit_lead in ("from", "of"):
         return False
+    if lead == "by" and len(words) > 1 and words[-2].plain.endswith(("ed", "en")):
+        # "commissioned by Bo Lund and illustrated by Ann Ode"
+        return not expected.asks_verb(words[-2].plain)
     if lead in PREPOSITIONS:
         return lead != hit_lead and lead not in ("with", "to")
     if lead == "than":

@@ -16,7 +16,7 @@ _SHORT_FORMS = (
     "katherine catherine kate kathy katie", "elizabeth liz beth betty", "jennifer jen jenny", "susan sue",
     "margaret maggie peggy", "patricia pat", "deborah debbie", "victoria vicky", "rebecca becky", "jonathan jon",
     "zachary zach", "theodore theo ted", "jeffrey jeff", "raymond ray", "douglas doug", "albert al", "abraham abe", "gerald gerry", "walter walt", "henry harry hank", "louis lou",
-    "dorothy dot", "barbara barb", "eleanor ellie", "abigail abby", "francis frank", "eugene gene", "martin marty", "leonard leo",
+    "dorothy dot", "barbara barb", "eleanor ellie", "abigail abby", "francis frank", "eugene gene", "martin marty", "salvatore sal", "emmanuel manny", "leonard leo",
 )  # fmt: skip
 _GROUPS = tuple(frozenset(row.split()) for row in _SHORT_FORMS)
 _ASKS = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
@@ -29,7 +29,7 @@ _SURNAMES = frozenset(
 PARTICLES = frozenset("van von de da del della di du der den la ibn bin al".split())
 """Small words inside the names of persons."""
 _PARTICLE = re.compile(
-    r"(?: [A-Z][\w'-]+)? (?:van|von|de|da|del|della|di|du|ibn|bin|al)(?: (?:der|den|la))? [A-Z][\w'-]+\b"
+    r" the (?:Great|Magnificent|Conqueror|Terrible)\b|(?: [A-Z][\w'-]+)? (?:van|von|de|da|del|della|di|du|ibn|bin|al)(?: (?:der|den|la))? [A-Z][\w'-]+\b"
 )
 
 

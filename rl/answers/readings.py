@@ -54,7 +54,13 @@ def read_measures(text: str, gold: str, question: str) -> Reading:
     expected = find_measures(gold)[0]
     days = [Span(mention.start, mention.end) for mention in find_days(text)] if not expected.has_year_form else []
     measures = find_measures(text, days)
-    hits = [mention for mention in measures if agree(mention, expected, question)]
+    hits = [
+        mention
+        for mention in measures
+        if agree(mention, expected, question)
+        # "47 states" is no "47th state".
+        and not (expected.is_ordinal and not mention.is_ordinal and re.match(r" [a-z]+s\b", text[mention.end :]))
+    ]
     question_values = {mention.values for mention in find_measures(question)}
     rivals = [
         mention

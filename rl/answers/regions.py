@@ -59,6 +59,9 @@ def contradicts(region: str, question: str, place: str = "") -> bool:
     level, words = level_of(region), split_words(question)
     if to_words(place)[-1:] and to_words(place)[-1] in _NAMESAKES and "_".join(to_words(region)) in _AMERICAN:
         return not set(to_words(region)) & {word.plain for word in words}
+    asked_states = {word.plain for word in words if word.is_capitalised and level_of(word.text) == 3}
+    if level == 3 and asked_states & _AMERICAN and not set(to_words(region)) & {word.plain for word in words}:
+        return "_".join(to_words(region)) in _AMERICAN
     countries = {word.plain for word in words if word.is_capitalised and level_of(word.text) == 2}
     if level < 2 or not countries or set(to_words(region)) & {word.plain for word in words}:
         return False

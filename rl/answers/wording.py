@@ -236,7 +236,7 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "lack deficiency set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
+    "such lack deficiency set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
     " generally historically"
     " initially notably obviously officially originally simply specifically technically traditionally"
     " ultimately looking"
