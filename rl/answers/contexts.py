@@ -305,6 +305,9 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             return False
         near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
         is_other_noun = first.text.islower() and re.search(r"[^su]s$", first.plain) and len(first.plain) > 3
+        counted = re.search(r"\bhow many((?: \w+){1,3})", expected.question, re.IGNORECASE)
+        if is_other_noun and counted and expected.asks(first.plain) and first.plain[:4] not in counted[1].casefold():
+            return False
         is_other_noun = (
             is_other_noun and first.plain not in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED
         )

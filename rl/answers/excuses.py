@@ -6,7 +6,7 @@ import re
 
 from webemu.rl.answers import wording
 from webemu.rl.answers.expectation import MASK, Expectation
-from webemu.rl.answers.folding import fold, split_words
+from webemu.rl.answers.folding import Word, fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.regions import contains, level_of
 
@@ -22,13 +22,17 @@ ARTICLES = frozenset(
 
 
 _COPULAS = frozenset("is are was were be been being named called the for including like".split())
+_NO_DESCRIPTION = wording.FUNCTION_WORDS | wording.COORDINATION | wording.PLACE_HAZARDS | wording.CONNECTORS
+_AGENT = re.compile(r" (?:was|were|is|are|been) (?:\w+ly |first )?(\w+) by (?:the |a |an )?(?:[a-z]+ ){0,3}$")
+_STEP = re.compile(r",(?: and)? (?:whose|[A-Z]\w+'s|his|her|its) (\w+)(?: \w+){0,2} (?:is|was|are|were) (?:the )?$")
 _CONJOINED = re.compile(r"\b(?:and|or|but|then|not|nor)\b|[;]")
 
 
 WHERE = re.compile(r"\bwhere\b|\b(?:which|what) (?:city|town|village|place)\b", re.IGNORECASE)
 """Question for a place, behind which a comma and its region may stand."""
 BUILDING = re.compile(
-    r"\b(?:which|what) (?:stadium|building|museum|university|school|hospital|station|airport|church|park|theat\w+|venue)\b",
+    r"\b(?:which|what) (?:stadium|building|museum|university|school|hospital|station|airport|church|park"
+    r"|theat\w+|venue)\b",
     re.IGNORECASE,
 )
 """Question for a building, behind which its town may stand."""
@@ -54,70 +58,78 @@ def is_region_behind(text: str, rival: Span, group: Span, expected: Expectation)
 
 def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, expected: Expectation) -> bool:
     """True if another name is the subject, the place or the source of what is said, and no second answer."""
-    before = masked[sentence.start : rival.start].rstrip(" '")
-    words = split_words(before)
-    lead = words[-1].plain if words and before.endswith(words[-1].text) else ""
-    passive = (
-        re.fullmatch(r" (?:was|were|is|are|got) (\w+) by (?:the )?", masked[group.end : rival.start]) if group else None
-    )
+    if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
+        return True
+    verdict = _judge_by_verb(masked, rival, group, sentence, expected) if group else None
+    if verdict is None:
+        verdict = _judge_by_form(masked, rival, group, sentence, expected)
+    if verdict is None:
+        verdict = _judge_by_title(masked, rival, group, sentence, expected)
+    if verdict is None:
+        verdict = _judge_by_place(masked, rival, group, sentence, expected)
+    return verdict
+
+
+def _judge_by_verb(masked: str, rival: Span, group: Span, sentence: Span, expected: Expectation) -> bool | None:
+    """Return whether the verb between a name and the answer excuses the name; None where it is open."""
+    behind, between = masked[group.end : max(rival.start, group.end)], masked[rival.end : max(group.start, rival.end)]
+    passive = re.fullmatch(r" (?:was|were|is|are|got) (\w+) by (?:the )?", behind)
     if passive and not expected.asks_verb(passive[1]):
         return False
-    if (
-        group
-        and rival.start > group.end
-        and (verb := re.match(r" (?:also |first |co-)?([a-z]+) ", masked[group.end :]))
-    ):
-        between = masked[group.end : rival.start]
-        if expected.asks_verb(verb[1]) and verb[1] not in wording.FUNCTION_WORDS and not _CONJOINED.search(between):
-            return True
-    if group and rival.start < group.start and rival.start - sentence.start < 12:
-        agent = re.search(
-            r" (?:was|were|is|are|been) (?:\w+ly |first )?(\w+) by (?:the |a |an )?(?:[a-z]+ ){0,3}$",
-            masked[rival.end : group.start],
-        )
-        if agent and expected.asks_verb(agent[1]):
-            return True
-    # "GNU Project" where the question says "gnu".
-    if group and rival.start > group.end and expected.asks(fold(masked[rival.start : rival.end].split()[0])):
+    verb = re.match(r" (?:also |first |co-)?([a-z]+) ", masked[group.end :]) if behind else None
+    if verb and expected.asks_verb(verb[1]) and verb[1] not in wording.FUNCTION_WORDS and not _CONJOINED.search(behind):
         return True
-    between = masked[rival.end : group.start] if group and rival.start < group.start else ""
+    agent = _AGENT.search(between) if rival.start - sentence.start < 12 else None
+    if agent and expected.asks_verb(agent[1]):
+        return True
+    # "GNU Project" where the question says "gnu".
+    if behind and expected.asks(fold(masked[rival.start : rival.end].split()[0])):
+        return True
     # "Mother Teresa received the prize" answers "What did she receive?".
     active = re.fullmatch(r" (?:\w+ly )?([a-z]+) (?:the |an? )?", between)
     if active and expected.asks_verb(active[1]) and re.search(r"\b(?:did|does|do)\b", expected.question):
         return True
     # "Taishō, whose mother was": a step on the way to the answer.
-    step = re.search(
-        r",(?: and)? (?:whose|[A-Z]\w+'s|his|her|its) (\w+)(?: \w+){0,2} (?:is|was|are|were) (?:the )?$", between
-    )
-    if step and (expected.asks(step[1]) or expected.is_chained):
-        return True
+    step = _STEP.search(between)
+    return True if step and (expected.asks(step[1]) or expected.is_chained) else None
+
+
+def _judge_by_form(masked: str, rival: Span, group: Span | None, sentence: Span, expected: Expectation) -> bool | None:
+    """Return whether a name is a region, a description, a short form or another name of the answer."""
+    name, before = masked[rival.start : rival.end], masked[sentence.start : rival.start].rstrip(" '")
+    behind = masked[rival.end : rival.end + 5]
     # "in Aswan, Egypt"
-    if re.search(r"\b[A-Z]\w+,$", before) and level_of(masked[rival.start : rival.end]):
+    if re.search(r"\b[A-Z]\w+,$", before) and level_of(name):
         return True
     # "Yankees slugger Mickey Mantle" describes him.
     if group and re.fullmatch(r"(?: [a-z-]{3,}){1,2} ", masked[rival.end : group.start]):
         description = {word.plain for word in split_words(masked[rival.end : group.start])}
-        if not description & (
-            wording.FUNCTION_WORDS | wording.COORDINATION | wording.PLACE_HAZARDS | wording.CONNECTORS
-        ):
+        if not description & _NO_DESCRIPTION:
             return not any(word.endswith("ed") for word in description)
     if re.search(r"\x01\x01,? \(?(?:also|sometimes|often|better)? ?(?:known as|called)(?: the)?$", before):
         return True
-    behind = masked[rival.end : rival.end + 3]
-    name = masked[rival.start : rival.end]
-    if (re.fullmatch(r"[A-Z]{2,5}", name) and behind == f" ({MASK}") or (
-        level_of(expected.text) == 2
-        and behind.startswith(f" {MASK}")
-        and re.fullmatch(r"(?:North|South|East|West)ern|Central", name)
-    ):
+    if re.fullmatch(r"[A-Z]{2,5}", name) and behind.startswith(f" ({MASK}"):
         return True
-    if masked.startswith("'s ", rival.end - 2) or masked.startswith("' ", rival.end):
+    is_part = re.fullmatch(r"(?:North|South|East|West)ern|Central", name) and behind.startswith(f" {MASK}")
+    if is_part and level_of(expected.text) == 2:
         return True
-    if masked[rival.start : rival.end].casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):
+    if name.casefold() in wording.KIND_HEADS and masked.startswith(f" of {MASK}", rival.end):
         return True
-    adjective = wording.is_demonym(fold(masked[rival.start : rival.end])) or level_of(masked[rival.start : rival.end])
-    if adjective and re.match(r"-[a-z]| (?!and |or |is |was )[a-z\x01]", masked[rival.end : rival.end + 5]):
-        return True
+    is_adjective = wording.is_demonym(fold(name)) or level_of(name)
+    return True if is_adjective and re.match(r"-[a-z]| (?!and |or |is |was )[a-z\x01]", behind) else None
+
+
+def _words_ahead(masked: str, rival: Span, sentence: Span) -> tuple[list[Word], str]:
+    """Return the words of a sentence before a name, and the last one if it stands right before the name."""
+    before = masked[sentence.start : rival.start].rstrip(" '")
+    words = split_words(before)
+    return words, words[-1].plain if words and before.endswith(words[-1].text) else ""
+
+
+def _judge_by_title(masked: str, rival: Span, group: Span | None, sentence: Span, expected: Expectation) -> bool | None:
+    """Return whether a name is an agent that was asked for, the end of a title, another event, or a label."""
+    words, lead = _words_ahead(masked, rival, sentence)
+    before = masked[sentence.start : rival.start].rstrip(" '")
     # "it was directed by Bo Lund" answers "Who is the director?".
     if (
         lead == "by"
@@ -150,6 +162,12 @@ def is_excused(masked: str, rival: Span, group: Span | None, sentence: Span, exp
         masked[rival.end : max(rival.end, group.start)],
     ):
         return True
+    return None
+
+
+def _judge_by_place(masked: str, rival: Span, group: Span | None, sentence: Span, expected: Expectation) -> bool:
+    """Return whether the words before a name put it beside what is said."""
+    words, lead = _words_ahead(masked, rival, sentence)
     if group is None:
         return lead in PREPOSITIONS | ARTICLES
     if rival.start < group.start:

@@ -30,8 +30,8 @@ _ORDINAL_WORDS = {
 _CARDINALS = "one two three four five six seven eight nine ten"
 _NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate(_CARDINALS.split(), 1)}
 _ENUMERATED = frozenset(
-    "season chapter book volume part act episode round edition generation article section amendment division grade level"
-    " stage phase series".split()
+    "season chapter book volume part act episode round edition generation article section amendment"
+    " division grade level stage phase series".split()
 )
 """Nouns with a number before or behind them: "season two", "the second season"."""
 _SPELLINGS = {

@@ -22,8 +22,8 @@ _GROUPS = tuple(frozenset(row.split()) for row in _SHORT_FORMS)
 _ASKS = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
 _JAPANESE = re.compile(r"(?:(?:[kstnhmyrwgzjdbpf]|sh|ch|ts|[kgnhmrbp]y)?[aeiou]{1,2}n?)+")
 _SURNAMES = frozenset(
-    "kim lee park choi jung kang cho yoon jang lim bong han shin song xi wang li liu chen yang huang zhang deng mao zhao"
-    " wu zhou xu sun ma zhu hu guo he lin gao luo hou jiang nguyen tran".split()
+    "kim lee park choi jung kang cho yoon jang lim bong han shin song xi wang li liu chen yang huang zhang"
+    " deng mao zhao wu zhou xu sun ma zhu hu guo he lin gao luo hou jiang nguyen tran".split()
 )
 """Family names of Korea, China and Vietnam, which may stand first or last, as Japanese ones do."""
 PARTICLES = frozenset("van von de da del della di du der den la ibn bin al".split())

@@ -110,9 +110,9 @@ CONTRARIES = (
 )  # fmt: skip
 """Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
-    "welsh irish french german dutch swiss czech greek argentine cuban kenyan israeli iraqi asian roman icelandic"
-    " deutscher deutsche britischer französischer us uk u.s soviet thai filipino kiwi catalan afghan slovak yemeni qatari"
-    " omani kuwaiti emirati".split()
+    "welsh irish french german dutch swiss czech greek argentine cuban kenyan israeli iraqi asian roman"
+    " icelandic deutscher deutsche britischer französischer us uk u.s soviet thai filipino kiwi catalan"
+    " afghan slovak yemeni qatari omani kuwaiti emirati".split()
 )
 """Adjectives of countries without a common ending, which name nothing else."""
 _DEMONYM_END = re.compile(r"\w{3}(?:ian|ean|ese|ish|can|stani)$")
@@ -155,13 +155,13 @@ OF_HAZARDS = frozenset(
 )
 """Nouns before "of" after which a number is another one."""
 PLACE_HAZARDS = frozenset(
-    "near nearby outside beyond towards toward past around off behind beside besides opposite against versus"
-    " vs like than"
-    " unlike north south east west northern southern eastern western upper lower greater inner outer central suburban"
-    " former late ex pre post anti pro non pseudo old new young junior senior half almost nearly"
-    " approximately vice deputy"
-    " acting another other called-off until till lost rejected replaced beat beats defeated defeats succeeded preceded"
-    " borders bordering neighbours adjoins excludes resembles visited opposed rivals alias aka via minus plus neither hardly after before since until left fled leaving abandoned".split()
+    "near nearby outside beyond towards toward past around off behind beside besides opposite against"
+    " versus vs like than unlike north south east west northern southern eastern western upper lower greater"
+    " inner outer central suburban former late ex pre post anti pro non pseudo old new young junior senior"
+    " half almost nearly approximately vice deputy acting another other called-off until till lost rejected"
+    " replaced beat beats defeated defeats succeeded preceded borders bordering neighbours adjoins excludes"
+    " resembles visited opposed rivals alias aka via minus plus neither hardly after before since until left"
+    " fled leaving abandoned".split()
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
@@ -187,28 +187,29 @@ COORDINATION = frozenset(
 )
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
-    "is are was were set run call pass try select specify be been being 's in at by on from to as into called named termed known of for with for: contains"
-    " take takes took indicates shows signifies means mean denotes designates mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
-    " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
-    " stated element substance metal colour color species animal material word term letter type kind language through"
-    " and le la l' les der die das el los un une ein eine heißt".split()
+    "is are was were set run call pass try select specify be been being 's in at by on from to as into"
+    " called named termed known of for with for: contains take takes took indicates shows signifies means"
+    " mean denotes designates mined used found was: wins won has had have get got chose chosen choose use"
+    " uses picked both only lautet ist war est était es fue era son sont sind waren been: via equals becomes"
+    " became remains remained say says said states stated element substance metal colour color species"
+    " animal material word term letter type kind language through and le la l' les der die das el los un une"
+    " ein eine heißt".split()
 )
 """Words that may stand right before an answer in small letters."""
 FOLLOWERS = frozenset(
     "is are was were be been has had have in at by on from to as for of during since which who that where"
-    " when because did"
-    " does do wrote writes made built won wins founded founds led directed designed painted held took became becomes"
-    " makes make gives gave got lies stands according per ist war hat wurde est a es fue was: during after before"
-    " with* remains remained according hosts hosted hosting published publishes between came went served"
-    " serves signed covers"
-    " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
-    " invented discovered created composed played plays sang starred worked works lived lives died born"
-    " ran rose fell grew drew flew spoke told taught taught fought brought sought caught bore began ended opened closed set"
-    " put cut hit spent sold bought sent lost kept left met paid read rode shot sat shook stood struck swam took thought"
-    " threw understood wore beat ate broke chose drove forgot got went heard knew laid rang sank shone slept stole"
-    " beats shot owns owned heads headed runs leads sings writes appears appeared stars remains may can will would could"
-    " operates provides makes produces offers supports contains includes manufactures publishes absorbs"
-    " located situated local sharp due owing thanks".split()
+    " when because did does do wrote writes made built won wins founded founds led directed designed painted"
+    " held took became becomes makes make gives gave got lies stands according per ist war hat wurde est a"
+    " es fue was: during after before with* remains remained according hosts hosted hosting published"
+    " publishes between came went served serves signed covers together respectively each long high tall wide"
+    " deep old large away total altogether zusammen first then* too invented discovered created composed"
+    " played plays sang starred worked works lived lives died born ran rose fell grew drew flew spoke told"
+    " taught taught fought brought sought caught bore began ended opened closed set put cut hit spent sold"
+    " bought sent lost kept left met paid read rode shot sat shook stood struck swam took thought threw"
+    " understood wore beat ate broke chose drove forgot got went heard knew laid rang sank shone slept stole"
+    " beats shot owns owned heads headed runs leads sings writes appears appeared stars remains may can will"
+    " would could operates provides makes produces offers supports contains includes manufactures publishes"
+    " absorbs located situated local sharp due owing thanks".split()
 )
 """Words that may stand right behind an answer."""
 INTRODUCTIONS = frozenset(
@@ -219,14 +220,15 @@ INTRODUCTIONS = frozenset(
 )
 """First words of a clause that a comma parts from the answer."""
 NUMBER_FOLLOWER_HAZARDS = frozenset(
-    "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer less"
-    " minus plus half points point short shy"
-    " percentage divided multiplied alpha beta rc preview nightly snapshot bis thousand million billion dozen plus-or-minus".split()
+    "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer"
+    " less minus plus half points point short shy percentage divided multiplied alpha beta rc preview"
+    " nightly snapshot bis thousand million billion dozen plus-or-minus".split()
 )
 """Words right behind a number that make it another one."""
 COUNTED = frozenset(
-    "degrees inhabitants residents citizens members employees times copies units points kilometres kilometers miles metres meters"
-    " seconds minutes hours days weeks months years dollars euros pounds items entries persons victims works pieces".split()
+    "degrees inhabitants residents citizens members employees times copies units points kilometres"
+    " kilometers miles metres meters seconds minutes hours days weeks months years dollars euros pounds"
+    " items entries persons victims works pieces".split()
 )
 """Nouns that may stand behind a number though the question says another one."""
 EXCUSES = frozenset("sure certainly okay ok yes indeed of course great absolutely done here".split())
@@ -236,29 +238,26 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "such lack deficiency set use run call pass actually apparently basically clearly currently definitely evidently eventually exactly finally"
-    " generally historically"
-    " initially notably obviously officially originally simply specifically technically traditionally"
-    " ultimately looking"
-    " searching checking reading using based located situated founded built written directed painted designed"
-    " named called"
-    " born composed created opened published released signed made produced played"
-    " cannot couldn't can't don't didn't isn't wasn't unable unfortunately sorry however explanation"
-    " reasoning note evidence"
-    " reason context details justification quote confidence summary nothing none neither".split()
+    "such lack deficiency set use run call pass actually apparently basically clearly currently definitely"
+    " evidently eventually exactly finally generally historically initially notably obviously officially"
+    " originally simply specifically technically traditionally ultimately looking searching checking reading"
+    " using based located situated founded built written directed painted designed named called born"
+    " composed created opened published released signed made produced played cannot couldn't can't don't"
+    " didn't isn't wasn't unable unfortunately sorry however explanation reasoning note evidence reason"
+    " context details justification quote confidence summary nothing none neither".split()
 )
 """Adverbs and participles that open a sentence."""
 ROLES = frozenset(
     "author writer painter composer director founder inventor architect engineer poet novelist singer actor"
-    " actress chemist"
-    " physicist scientist artist philosopher historian editor explorer politician mathematician astronomer biologist"
-    " playwright musician sculptor photographer designer builder owner winner player footballer journalist economist"
-    " botanist geologist surgeon lawyer merchant banker priest monk nun bishop abbot king queen mayor premier president"
-    " minister chairman ceo nurse teacher professor company"
-    " astronaut rapper guitarist drummer pianist violinist quarterback striker goalkeeper captain coach cyclist swimmer"
-    " sprinter boxer golfer driver pilot entrepreneur programmer developer researcher diplomat activist critic translator"
-    " screenwriter producer comedian dancer choreographer chef theologian linguist anthropologist archaeologist"
-    " sociologist psychologist physician naturalist zoologist".split()
+    " actress chemist physicist scientist artist philosopher historian editor explorer politician"
+    " mathematician astronomer biologist playwright musician sculptor photographer designer builder owner"
+    " winner player footballer journalist economist botanist geologist surgeon lawyer merchant banker priest"
+    " monk nun bishop abbot king queen mayor premier president minister chairman ceo nurse teacher professor"
+    " company astronaut rapper guitarist drummer pianist violinist quarterback striker goalkeeper captain"
+    " coach cyclist swimmer sprinter boxer golfer driver pilot entrepreneur programmer developer researcher"
+    " diplomat activist critic translator screenwriter producer comedian dancer choreographer chef"
+    " theologian linguist anthropologist archaeologist sociologist psychologist physician naturalist"
+    " zoologist".split()
 )
 """Nouns that may stand before a name and say what it is."""
 ANSWER_FORM = re.compile(
