@@ -38,22 +38,25 @@ _RATHER = re.compile(
 """Denial of another answer behind the accepted one: "with the states rather than with Congress"."""
 _REVERSED = re.compile(r"\b(?:after|later|second|last|latest|smaller|shorter|younger|newer|lower|less|fewer)\b")
 _JOINT = re.compile(
-    r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]|\b(?:and|und|et|y|e|as well as|both|an?|the)\b)*",
+    r"(?:\bto the (?:north|south|east|west)\w*|\([^()\x01]{1,40}\)|[\s,;&*•/]"
+    r"|\b(?:and|und|et|y|e|as well as|both|an?|the)\b)*",
     re.IGNORECASE,
 )
 _TAKEN_BY = re.compile(
     r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*"
     r"|renamed|preced\w+"
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
-    r"|dissent\w*|declin\w+|refus\w+|abstain\w*|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)|mistak\w+)\b", re.IGNORECASE,
+    r"|dissent\w*|declin\w+|refus\w+|abstain\w*|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)"
+    r"|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
 _RELATIVE = re.compile(
-    r",(?: [^\x01,;]{1,40},)? (?:who|whose|where|when|which|by|in|at|on|from|with|for|\w+ed|\w{3,}ing|born|known|written"
-    r"|sung|won|led|(?:an?|the|its|his|her) [a-z]+)\b[^\x01]*$"
+    r",(?: [^\x01,;]{1,40},)? (?:who|whose|where|when|which|by|in|at|on|from|with|for|\w+ed|\w{3,}ing|born|known"
+    r"|written|sung|won|led|(?:an?|the|its|his|her) [a-z]+)\b[^\x01]*$"
 )
 """Clause that says more of the last mention; its names are no other answers."""
 _TAIL = re.compile(
-    r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)[^\x01.?!;]*(?=[.!]?\s*$)"
+    r"(?<=\x01),? (?:who|whose|where|when)\b(?! (?:is|was|were|are|did|does|has|had)(?: not|n't| never)\b)"
+    r"[^\x01.?!;]*(?=[.!]?\s*$)"
 )
 _CONCESSION = re.compile(
     r"(?:, (?:though|although|while|whereas)|(?<=\w);(?= (?:\S+ ){2})) (?!or\b|and\b|others|some|it|that|this|not\b)"
@@ -61,8 +64,8 @@ _CONCESSION = re.compile(
 )
 """Clause at the end that grants something else."""
 _EVENT = re.compile(
-    r"(?<=\x01),? and (?:(?:she|he|it|they|(?:the|his|her|its) \w+) )?(?:was |were )?(\w+ed|died|left|won|lost|became|began)\b"
-    r"[^\x01.?!;]*(?=[.!]?\s*$)"
+    r"(?<=\x01),? and (?:(?:she|he|it|they|(?:the|his|her|its) \w+) )?(?:was |were )?"
+    r"(\w+ed|died|left|won|lost|became|began)\b[^\x01.?!;]*(?=[.!]?\s*$)"
 )
 """Second event in a sentence about a date."""
 _NUMBERED = re.compile(
@@ -83,21 +86,7 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
     if not reading.hits or len(text) - sum(hit.end - hit.start for hit in reading.hits) > MAX_ANSWER_CHARACTERS:
         return False
     masked = _mask(text, reading.hits)
-    contrast = _CONTRAST.search(masked) or _RATHER.search(masked)
-    if contrast and masked[: contrast.start()].count(MASK):
-        masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
-        reading = Reading(
-            reading.hits, tuple(span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
-        )
-    aside = _CONCESSION.search(masked)
-    if aside and _is_concession(masked[: aside.start()], aside[0], expected):
-        masked = masked[: aside.start()] + masked[aside.end() :]
-        reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < aside.start()))
-    event = _EVENT.search(masked) if expected.flavour == "date" else None
-    if event and not expected.asks_verb(fold(event[1])):
-        # "and she died in 1910": another event, which was not asked for.
-        masked = masked[: event.start()] + masked[event.end() :]
-        reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < event.start()))
+    masked, reading = _drop_asides(masked, reading, expected)
     asserted = _RENAMED.sub("", masked)
     if not has_plain_words(asserted, expected.question, _TAIL.sub("", asserted)):
         return False
@@ -115,6 +104,26 @@ def is_asserted(text: str, reading: Reading, expected: Expectation) -> bool:
         if own_groups and not _sentence_holds(text, masked, sentence, own_groups, rivals, expected):
             return False
     return True
+
+
+def _drop_asides(masked: str, reading: Reading, expected: Expectation) -> tuple[str, Reading]:
+    """Return a text and its reading without a denial of another answer, a concession, and a second event."""
+    contrast = _CONTRAST.search(masked) or _RATHER.search(masked)
+    if contrast and masked[: contrast.start()].count(MASK):
+        masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
+        others = (span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
+        reading = Reading(reading.hits, tuple(others))
+    concession = _CONCESSION.search(masked)
+    if concession and not _is_concession(masked[: concession.start()], concession[0], expected):
+        concession = None
+    event = _EVENT.search(masked) if expected.flavour == "date" else None
+    if event and expected.asks_verb(fold(event[1])):
+        event = None
+    for aside in (event, concession):
+        if aside:
+            masked = masked[: aside.start()] + " " * len(aside[0]) + masked[aside.end() :]
+            reading = Reading(reading.hits, tuple(span for span in reading.rivals if span.start < aside.start()))
+    return masked, reading
 
 
 def _is_concession(ahead: str, clause: str, expected: Expectation) -> bool:
@@ -200,7 +209,6 @@ def _sentence_holds(
     aside = _RELATIVE.search(masked, groups[-1].end, sentence.end)
     end = aside.start() if aside and expected.flavour == "name" else sentence.end
     outside = [span for span in rivals if span.start < end and not is_in_bracket(masked, span, expected)]
-    question_text = fold(expected.question)
     relation = _TAKEN_BY.search(masked, sentence.start, end)
     if (
         relation

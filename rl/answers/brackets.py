@@ -55,7 +55,8 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         return True
     is_symbol = (
         re.fullmatch(
-            r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour|Conservative|Liberal|\W+",
+            r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour"
+            r"|Conservative|Liberal|\W+",
             text,
         )
         and len(expected.text) > 2

@@ -10,6 +10,7 @@ from webemu.rl.answers.mention import Reading, Span
 _CHUNK = re.compile(r"[^\s,;()\"]+")
 _OPTION = re.compile(r"--?[a-zA-Z][\w-]*|[/~][\w.~-]*(?:/[\w.-]+)+/?")
 """Option of a command, or path of a file."""
+_OPEN_WORDS = frozenset("version release v the in is it answer".split())
 _DASHES = str.maketrans("–—−‐‑", "-----")
 _URL = re.compile(
     r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE
@@ -66,7 +67,8 @@ def find_code(text: str, gold: str) -> Reading:
     gold_code = _plain(gold.split()[-1])
     word = gold.split()[0] if " " in gold else ""
     shape = _shape(gold_code)
-    hits, rivals = [], []
+    hits: list[Span] = []
+    rivals: list[Span] = []
     for match in _CHUNK.finditer(text):
         end = match.end() - (len(match[0]) - len(match[0].rstrip(".:!'")))
         chunk = _plain(text[match.start() : end])
@@ -75,18 +77,14 @@ def find_code(text: str, gold: str) -> Reading:
             rivals.append(Span(match.start(), end))
             continue
         # "Python 3.8 (PEP 572)" is one version.
-        if (
-            hits
-            and text[hits[-1].end : match.start()].count("(") == 1
-            and ")" not in text[hits[-1].end : match.start()]
-        ):
-            if _shape(chunk) != shape:
-                continue
+        gap = text[hits[-1].end : match.start()] if hits else ""
+        if gap.count("(") == 1 and ")" not in gap and _shape(chunk) != shape:
+            continue
         if chunk == gold_code or (re.fullmatch(r"v\.?", chunk[: -len(gold_code)] or "x") and chunk.endswith(gold_code)):
             hits.append(Span(match.start(), end))
-        elif gold_code.startswith("--") and chunk.startswith("--"):
-            rivals.append(Span(match.start(), end))
-        elif any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
+        elif (gold_code.startswith("--") and chunk.startswith("--")) or (
+            any(c.isdigit() or c == "@" for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1)
+        ):
             rivals.append(Span(match.start(), end))
     return Reading(tuple(hits), tuple(rivals))
 
@@ -94,16 +92,7 @@ def find_code(text: str, gold: str) -> Reading:
 def _may_precede(before: str, word: str) -> bool:
     """True if a capitalised word before a code is the one of the accepted answer, or says nothing."""
     plain = before.casefold()
-    return word.casefold().startswith(plain[:3]) or plain in (
-        "version",
-        "release",
-        "v",
-        "the",
-        "in",
-        "is",
-        "it",
-        "answer",
-    )
+    return word.casefold().startswith(plain[:3]) or plain in _OPEN_WORDS
 
 
 def is_range(gold: str) -> bool:

@@ -212,7 +212,7 @@ def _apposition_holds(remainder: str, expected: Expectation) -> bool:
     first = words[0]
     chunk = re.split(r"[,.;(]", remainder, maxsplit=1)[0].strip()
     # "Stone Town, Zanzibar" says where it is.
-    is_place = WHERE.search(expected.question) or BUILDING.search(expected.question)
+    is_place = bool(WHERE.search(expected.question) or BUILDING.search(expected.question))
     is_place = is_place and expected.flavour == "name" and expected.parts == 1
     further = [one.strip() for one in remainder[len(chunk) :].rstrip(".").split(",") if one.strip()]
     if is_place and re.fullmatch(r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)?", chunk) and all(map(level_of, further)):

@@ -46,7 +46,8 @@ _ERA = re.compile(
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
+        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})"
+        r"(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
         rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?(?:{_OF}[\s-]{_YEAR})?",
         rf"(?<!\w){_MONTH}\s(?:the\s)?{_DAY}(?![\w:]),?(?:\s(?:of\s|in\s)?{_YEAR})?",
         rf"(?<![\w-]){_MONTH},?{_OF}\s{_YEAR}",
@@ -120,7 +121,7 @@ def find_days(text: str) -> list[Day]:
 
 def find_day_ranges(text: str) -> list[tuple[tuple[int | None, ...], int, int]]:
     """Return the ranges of days of a text: year, first month and day, last month and day; and the place of each."""
-    ranges = []
+    ranges: list[tuple[tuple[int | None, ...], int, int]] = []
     for pattern in _DAY_RANGES:
         for match in pattern.finditer(text):
             groups = match.groupdict()

@@ -294,7 +294,7 @@ def _cores(gold: str, question: str) -> list[str]:
     if kind and re.search(rf"\b{_KINDS}|\b(?:peak|summit|volcano)\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
     turned = re.fullmatch(rf"(?:the )?({_TURNED}) of (\w+(?: \w+)?)|(\w+(?: \w+)?) ({_TURNED})", gold)
-    if turned and (turned[4] or turned[1]) != "University" or turned and not level_of(turned[2] or turned[3]):
+    if turned and ("University" not in (turned[1], turned[4]) or not level_of(turned[2] or turned[3])):
         cores.append(f"{turned[2]} {turned[1]}" if turned[1] else f"{turned[4]} of {turned[3]}")
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)

@@ -37,7 +37,8 @@ _ENUMERATED = frozenset(
 _SPELLINGS = {
     "saint": "st", "ste": "st", "sainte": "st", "sankt": "st",
     "centre": "center", "theatre": "theater", "grey": "gray",
-    "programme": "program", "licence": "license", "art": "article", "sec": "section", "vol": "volume", "ep": "episode", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
+    "programme": "program", "licence": "license", "art": "article", "sec": "section",
+    "vol": "volume", "ep": "episode", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
     "jnr": "jr", "junior": "jr", "senior": "sr", "bce": "bc", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (

@@ -8,15 +8,17 @@ from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.wording import ROLES, SAFE_TITLES, TITLES
 
 _SHORT_FORMS = (
-    "william bill billy will willie", "robert bob bobby rob", "michael mike mick", "thomas tom tommy", "james jim jimmy jamie",
-    "joseph joe joey", "david dave", "daniel dan danny", "christopher chris", "stephen steven steve", "benjamin ben",
-    "matthew matt", "anthony tony", "alexander alex", "andrew andy drew", "nicholas nick", "samuel sam", "gregory greg",
-    "edward ed eddie ted", "richard rick dick rich", "charles charlie chuck", "john jack johnny", "timothy tim",
-    "kenneth ken", "ronald ron", "donald don", "lawrence larry", "peter pete", "philip phillip phil", "frederick fred",
-    "katherine catherine kate kathy katie", "elizabeth liz beth betty", "jennifer jen jenny", "susan sue",
-    "margaret maggie peggy", "patricia pat", "deborah debbie", "victoria vicky", "rebecca becky", "jonathan jon",
-    "zachary zach", "theodore theo ted", "jeffrey jeff", "raymond ray", "douglas doug", "albert al", "abraham abe", "gerald gerry", "walter walt", "henry harry hank", "louis lou",
-    "dorothy dot", "barbara barb", "eleanor ellie", "abigail abby", "francis frank", "eugene gene", "martin marty", "salvatore sal", "emmanuel manny", "leonard leo",
+    "william bill billy will willie", "robert bob bobby rob", "michael mike mick", "thomas tom tommy",
+    "james jim jimmy jamie", "joseph joe joey", "david dave", "daniel dan danny", "christopher chris",
+    "stephen steven steve", "benjamin ben", "matthew matt", "anthony tony", "alexander alex", "andrew andy drew",
+    "nicholas nick", "samuel sam", "gregory greg", "edward ed eddie ted", "richard rick dick rich",
+    "charles charlie chuck", "john jack johnny", "timothy tim", "kenneth ken", "ronald ron", "donald don",
+    "lawrence larry", "peter pete", "philip phillip phil", "frederick fred", "katherine catherine kate kathy katie",
+    "elizabeth liz beth betty", "jennifer jen jenny", "susan sue", "margaret maggie peggy", "patricia pat",
+    "deborah debbie", "victoria vicky", "rebecca becky", "jonathan jon", "zachary zach", "theodore theo ted",
+    "jeffrey jeff", "raymond ray", "douglas doug", "albert al", "abraham abe", "gerald gerry", "walter walt",
+    "henry harry hank", "louis lou", "dorothy dot", "barbara barb", "eleanor ellie", "abigail abby", "francis frank",
+    "eugene gene", "martin marty", "salvatore sal", "emmanuel manny", "leonard leo",
 )  # fmt: skip
 _GROUPS = tuple(frozenset(row.split()) for row in _SHORT_FORMS)
 _ASKS = re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE)
@@ -29,7 +31,8 @@ _SURNAMES = frozenset(
 PARTICLES = frozenset("van von de da del della di du der den la ibn bin al".split())
 """Small words inside the names of persons."""
 _PARTICLE = re.compile(
-    r" the (?:Great|Magnificent|Conqueror|Terrible)\b|(?: [A-Z][\w'-]+)? (?:van|von|de|da|del|della|di|du|ibn|bin|al)(?: (?:der|den|la))? [A-Z][\w'-]+\b"
+    r" the (?:Great|Magnificent|Conqueror|Terrible)\b"
+    r"|(?: [A-Z][\w'-]+)? (?:van|von|de|da|del|della|di|du|ibn|bin|al)(?: (?:der|den|la))? [A-Z][\w'-]+\b"
 )
 
 

@@ -56,7 +56,8 @@ INJECTION = re.compile(
 )
 """Words and signs that speak to who judges."""
 POLITE = re.compile(
-    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?|^[A-Za-z]{1,3} = (?=\x01)"
+    r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?"
+    r"|^[A-Za-z]{1,3} = (?=\x01)"
 )
 """Phrases that hold such a word and mean no harm."""
 FUNCTION_WORDS = frozenset(
@@ -104,7 +105,8 @@ CONTRARIES = (
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
-    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("join|enter", "left\\b|leave|exit|withdr"), ("above", "below"), ("profit", "loss"),
+    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("join|enter", "left\\b|leave|exit|withdr"),
+    ("above", "below"), ("profit", "loss"),
     ("rise|rose|risen|increas|grew|grow", "fell|fall|declin|decreas|drop|shrank"), ("winner", "loser|runner"),
     ("predecessor|preced", "successor|succeed"), ("brother", "sister"), ("sons?\\b", "daughter"), ("east", "west"),
 )  # fmt: skip
