@@ -111,8 +111,8 @@ def _drop_asides(masked: str, reading: Reading, expected: Expectation) -> tuple[
     contrast = _CONTRAST.search(masked) or _RATHER.search(masked)
     if contrast and masked[: contrast.start()].count(MASK):
         masked = masked[: contrast.start()] + " " * len(contrast[0]) + masked[contrast.end() :]
-        others = (span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
-        reading = Reading(reading.hits, tuple(others))
+        other_rivals = (span for span in reading.rivals if not contrast.start() <= span.start < contrast.end())
+        reading = Reading(reading.hits, tuple(other_rivals))
     concession = _CONCESSION.search(masked)
     if concession and not _is_concession(masked[: concession.start()], concession[0], expected):
         concession = None
@@ -245,11 +245,11 @@ def _sentence_holds(
 
 def _numbers_differ(sentence: str, question: str) -> bool:
     """True if a sentence tells of another one than the question: "version 1.9" for "version 2.0"."""
-    asked, told = (
+    question_numbers, own_numbers = (
         {match[1][:4]: match[2].rstrip(".") for match in _NUMBERED.finditer(fold(text))}
         for text in (question, sentence)
     )
-    return any(told.get(noun, number) != number for noun, number in asked.items())
+    return any(own_numbers.get(noun, number) != number for noun, number in question_numbers.items())
 
 
 def _says_contrary(sentence: str, question: str) -> bool:

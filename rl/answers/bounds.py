@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_LEAST = re.compile(r"\b(?:minimum|minimal|at least|required|requires?|lowest|oldest)\b", re.IGNORECASE)
-_MOST = re.compile(r"\b(?:maximum|maximal|at most|up to|limit|can|capacity|highest)\b", re.IGNORECASE)
-_LEAST_WORDS = re.compile(
+_MINIMUM_QUESTION = re.compile(r"\b(?:minimum|minimal|at least|required|requires?|lowest|oldest)\b", re.IGNORECASE)
+_MAXIMUM_QUESTION = re.compile(r"\b(?:maximum|maximal|at most|up to|limit|can|capacity|highest)\b", re.IGNORECASE)
+_MINIMUM_WORDS = re.compile(
     r"(?:>=|≥|\b(?:at least|a minimum of))\s?(?=\S{0,12}\s?\d)"
     r"|(?<=\d)\+(?!\w)|(?<=\d)\s(?:or|and)\s(?:higher|later|above|newer|more|up)\b",
     re.IGNORECASE,
 )
-_MOST_WORDS = re.compile(
+_MAXIMUM_WORDS = re.compile(
     r"(?:<=|≤|\b(?:at most|up to|a maximum of))\s?(?=\S{0,12}\s?\d)|(?<=\d)\s(?:or|and)\s(?:less|fewer|below)\b",
     re.IGNORECASE,
 )
@@ -24,10 +24,10 @@ _PERIODS = (
 
 def relax(text: str, question: str) -> str:
     """Return a text without the words for a bound that the question asks for."""
-    if _LEAST.search(question):
-        text = _LEAST_WORDS.sub("", text)
-    if _MOST.search(question):
-        text = _MOST_WORDS.sub("", text)
+    if _MINIMUM_QUESTION.search(question):
+        text = _MINIMUM_WORDS.sub("", text)
+    if _MAXIMUM_QUESTION.search(question):
+        text = _MAXIMUM_WORDS.sub("", text)
     for noun, pattern in _PERIODS:
         if re.search(pattern, question, re.IGNORECASE):
             text = re.sub(rf"(?<=\S) (?:per|a|an|each) {noun}\b", "", text)

@@ -42,7 +42,11 @@ def left_holds(ahead: str, expected: Expectation) -> bool:
         )
     if last == "(":
         # "thirty-one (31)" is one number; "Lima (Lima)" says a name twice to be sure.
-        if expected.flavour == "number" and not re.search(r"\d|\bor\b", plain) and MASK not in plain:
+        if (
+            expected.flavour == "number"
+            and re.search(r" [a-z]{2,} \($", plain)
+            and not re.search(r"[\d\x01]|\bor\b", plain)
+        ):
             return True
         if re.fullmatch(r"[A-Z]{2,5} \(", plain) and expected.flavour == "name":
             return True

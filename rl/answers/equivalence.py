@@ -79,9 +79,13 @@ def _drop_aliases(answer: str, gold: str, golds: tuple[str, ...]) -> str:
     """Return the answer without other accepted answers beside one: "a hecatontagon or hectogon"."""
     for other in golds:
         if other != gold and 2 < len(other) < 80 and len(gold) < 80 and not (set(other + gold) & set("0123456789")):
-            one, two = re.escape(gold), re.escape(other)
+            gold_pattern, alias_pattern = re.escape(gold), re.escape(other)
             link = r",? (?:or|also called|also known as|aka|a\.k\.a\.) (?:simply )?(?:the |an? )?"
-            answer = re.sub(rf"(?i)\b{two}{link}(?={one}\b)|(?<={one}){link}{two}\b", "", answer)
+            answer = re.sub(
+                rf"(?i)\b{alias_pattern}{link}(?={gold_pattern}\b)|(?<={gold_pattern}){link}{alias_pattern}\b",
+                "",
+                answer,
+            )
     return answer
 
 
@@ -105,9 +109,9 @@ def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: t
 
 def _has_other_bracket(answer: str, gold: str) -> bool:
     """True if an answer has another word in the bracket of the accepted one: another party, say."""
-    own = re.fullmatch(r"([^()]+?)\s?\((\w+)\)", gold.strip())
-    other = re.search(re.escape(own[1]) + r"\s?\((\w+)\)", answer) if own else None
-    return bool(own and other and own[2] != other[1])
+    gold_match = re.fullmatch(r"([^()]+?)\s?\((\w+)\)", gold.strip())
+    answer_match = re.search(re.escape(gold_match[1]) + r"\s?\((\w+)\)", answer) if gold_match else None
+    return bool(gold_match and answer_match and gold_match[2] != answer_match[1])
 
 
 def _spellings(gold: str, question: str) -> list[tuple[str, str]]:

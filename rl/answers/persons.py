@@ -84,10 +84,10 @@ def _split_initials(words: list[Word]) -> list[str]:
     return parts
 
 
-def _fits(one: str, other: str) -> bool:
-    if one == other or any(one in group and other in group for group in _GROUPS):
+def _fits(part: str, other: str) -> bool:
+    if part == other or any(part in group and other in group for group in _GROUPS):
         return True
-    return (len(one) == 1 or len(other) == 1) and one[0] == other[0]
+    return (len(part) == 1 or len(other) == 1) and part[0] == other[0]
 
 
 def _is_turned(words: list[Word], gold_words: list[Word]) -> bool:
