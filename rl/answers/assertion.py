@@ -74,6 +74,13 @@ _NUMBERED = re.compile(
 _PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by|do|does|did)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b(?! (?:his|her|their|its) )")
 """Statement that is no longer true."""
+_REPLACED = re.compile(r"\b(?:replaced|succeeded|superseded) by\b")
+_KIN = re.compile(
+    r"(?:his|her|their|its) (?:\w+ )?(brother|sister|father|mother|son|daughter|wife|husband|uncle|aunt|friend|colleague"
+    r"|successor|predecessor|teacher|student|rival|twin|cousin)s? (?!\x01)[a-z]",
+    re.IGNORECASE,
+)
+"""Subject that is somebody else than the one asked for."""
 _SPOKEN = re.compile(r"said|says|claim|also|both", re.IGNORECASE)
 _COMPARATIVE = re.compile(
     r"\b(?:is|was|are|were|be|has|have|had|lies|ist|est|es)\s(?:much\s|far\s|the\s|slightly\s)?(more|less"
@@ -222,6 +229,13 @@ def _sentence_holds(
     if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(expected.question):
         return False
     if _ENDED.search(masked, sentence.start, sentence.end) and re.search(r"\b(?:is|are)\b", expected.question):
+        return False
+    kin = _KIN.match(masked, sentence.start)
+    if kin and not expected.asks(kin[1]):
+        return False
+    if _REPLACED.search(masked, groups[-1].end, sentence.end) and re.search(
+        r"\b(?:is|current\w*|now)\b", expected.question
+    ):
         return False
     if _numbers_differ(masked[sentence.start : sentence.end], expected.question):
         return False

@@ -49,6 +49,8 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
         r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}", text
     ):
         return True
+    if asks_for_person(expected.question) and re.search(r"\b(?:University|Institute|College|School)\b", text):
+        return True
     if asks_for_person(expected.question) and re.search(r"\b(?:play|portray|voice|role)", expected.question):
         return all(word.is_capitalised for word in words)
     if BUILDING.search(expected.question) and re.fullmatch(r"[A-Z]\w+(?: [A-Z]\w+)?", text):

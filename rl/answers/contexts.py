@@ -15,6 +15,8 @@ from webemu.rl.answers.folding import Word, split_words
 from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts, level_of
 
+_POST = re.compile(r"\b(deputy|vice|former|ex|acting|assistant|founding|interim|retired|previous) \w+(?: \w+)?$")
+"""Post that is not the one asked for, before a name: "deputy mayor"."""
 _PER = re.compile(
     r"\s?(?:an? |per |/ ?)(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
@@ -132,8 +134,15 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
     if last.plain == "of":
         return _of_holds(before, expected)
     if expected.flavour == "name":
+        post = _POST.search(" ".join(word.plain for word in words))
+        if post and not expected.asks(post[1]):
+            return False
         # "chose a bank": a verb, or "a" would not stand between.
-        is_apart = len(words) < count and last.text.islower() and last.plain not in wording.PLACE_HAZARDS
+        is_apart = (
+            len(words) < count
+            and last.text.islower()
+            and last.plain not in wording.PLACE_HAZARDS | {"up", "off", "out"}
+        )
         return (is_apart and not expected.is_capitalised) or _name_leads(last, before, len(words) == 1, expected)
     hazards = wording.DATE_HAZARDS if expected.flavour == "date" else wording.NUMBER_HAZARDS
     if last.plain in wording.APPROXIMATION:

@@ -139,8 +139,10 @@ def _judge_by_title(masked: str, rival: Span, group: Span | None, sentence: Span
     ):
         return False
     # "The Old Man and the Sea": the rest of a title whose beginning is excused.
-    if lead in ("and", "of", "the") and re.search(
-        r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before
+    if (
+        expected.flavour == "name"
+        and lead in ("and", "of", "the")
+        and re.search(r"\b(?:of|by|in) (?:The |the )?[A-Z][\w']*(?: [A-Z][\w']*)*(?: and| of)(?: the)?$", before)
     ):
         return True
     # "Founded in 1998, it went public in 2004": another event, which was not asked for.

@@ -106,7 +106,7 @@ CONTRARIES = (
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
     ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("join|enter", "left\\b|leave|exit|withdr"),
-    ("above", "below"), ("profit", "loss"),
+    ("maximum|total|median|deepest", "average|mean\\b|per capita"), ("above", "below"), ("profit", "loss"),
     ("rise|rose|risen|increas|grew|grow", "fell|fall|declin|decreas|drop|shrank"), ("winner", "loser|runner"),
     ("predecessor|preced", "successor|succeed"), ("brother", "sister"), ("sons?\\b", "daughter"), ("east", "west"),
 )  # fmt: skip
@@ -240,13 +240,14 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "such lack deficiency set use run call pass actually apparently basically clearly currently definitely"
-    " evidently eventually exactly finally generally historically initially notably obviously officially"
-    " originally simply specifically technically traditionally ultimately looking searching checking reading"
-    " using based located situated founded built written directed painted designed named called born"
-    " composed created opened published released signed made produced played cannot couldn't can't don't"
-    " didn't isn't wasn't unable unfortunately sorry however explanation reasoning note evidence reason"
-    " context details justification quote confidence summary nothing none neither".split()
+    "four five six seven eight nine ten such lack deficiency set use run call pass actually apparently"
+    " basically clearly currently definitely evidently eventually exactly finally generally historically"
+    " initially notably obviously officially originally simply specifically technically traditionally"
+    " ultimately looking searching checking reading using based located situated founded built written"
+    " directed painted designed named called born composed created opened published released signed made"
+    " produced played cannot couldn't can't don't didn't isn't wasn't unable unfortunately sorry however"
+    " explanation reasoning note evidence reason context details justification quote confidence summary"
+    " nothing none neither".split()
 )
 """Adverbs and participles that open a sentence."""
 ROLES = frozenset(
