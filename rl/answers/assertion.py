@@ -46,7 +46,7 @@ _TAKEN_BY = re.compile(
     r"\b(?:replac\w+|succeed\w+|beat(?:en|s)?|defeat\w+|lost|los(?:es|ing)|reject\w+|said|says|claim\w*"
     r"|renamed|preced\w+"
     r"|overt\w+|outsold|compet\w+|rival\w*|also|both|influenc\w+|inspir\w+|admir\w+|prais\w+|critici\w+|translat\w+"
-    r"|dissent\w*|declin\w+|refus\w+|abstain\w*|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)"
+    r"|includ(?:ed|es|ing)|dissent\w*|declin\w+|refus\w+|abstain\w*|oppos\w+|mentor\w*|imitat\w+|resembl\w+|compar\w+|follow(?:ed|s)"
     r"|mistak\w+)\b", re.IGNORECASE,
 )  # fmt: skip
 _RELATIVE = re.compile(
@@ -75,9 +75,14 @@ _PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be|by|do|does|did)\b", re.IGNO
 _ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b(?! (?:his|her|their|its) )")
 """Statement that is no longer true."""
 _REPLACED = re.compile(r"\b(?:replaced|succeeded|superseded) by\b")
+_OTHER_EVENT = re.compile(
+    r"\b(?:was|were)(?: \w+ly)? (re[a-z]{2,}ed|rebuilt|banned|cancelled|nominated|proposed|planned|announced|drafted"
+    r"|translated|adapted|expanded|moved|damaged|sold|acquired)\b(?<!released)(?<!recorded)(?<!registered) [^\x01]{0,12}\x01"
+)
+"""Event that a question asks for by its own name only."""
 _KIN = re.compile(
-    r"(?:his|her|their|its) (?:\w+ )?(brother|sister|father|mother|son|daughter|wife|husband|uncle|aunt|friend|colleague"
-    r"|successor|predecessor|teacher|student|rival|twin|cousin)s? (?!\x01)[a-z]",
+    r"(?:his|her|their|its) (?:\w+ )?(brother|sister|father|mother|son|daughter|wife|husband|uncle|aunt|friend"
+    r"|colleague|successor|predecessor|teacher|student|rival|twin|cousin)s? (?!\x01)[a-z]",
     re.IGNORECASE,
 )
 """Subject that is somebody else than the one asked for."""
@@ -229,6 +234,9 @@ def _sentence_holds(
     if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(expected.question):
         return False
     if _ENDED.search(masked, sentence.start, sentence.end) and re.search(r"\b(?:is|are)\b", expected.question):
+        return False
+    event = _OTHER_EVENT.search(masked, sentence.start, sentence.end) if expected.flavour == "date" else None
+    if event and not expected.asks(event[1]):
         return False
     kin = _KIN.match(masked, sentence.start)
     if kin and not expected.asks(kin[1]):

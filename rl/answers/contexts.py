@@ -17,6 +17,17 @@ from webemu.rl.answers.regions import contains, contradicts, level_of
 
 _POST = re.compile(r"\b(deputy|vice|former|ex|acting|assistant|founding|interim|retired|previous) \w+(?: \w+)?$")
 """Post that is not the one asked for, before a name: "deputy mayor"."""
+_EXTENTS = tuple(
+    frozenset(row.split())
+    for row in (
+        "high tall height elevation altitude",
+        "wide width broad breadth across",
+        "long length",
+        "deep depth",
+        "thick",
+    )
+)
+_EXTENT = re.compile(r"\b(?:high|tall|height|elevation|wide|width|long|length|deep|depth|thick)\b", re.IGNORECASE)
 _PER = re.compile(
     r"\s?(?:an? |per |/ ?)(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
@@ -314,6 +325,13 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
             )
         if first.plain == "per" and second and expected.asks(second):
             return True
+        extent = next((group for group in _EXTENTS if first.plain in group), None)
+        if (
+            extent
+            and _EXTENT.search(expected.question)
+            and not any(word.plain in extent for word in split_words(expected.question))
+        ):
+            return False
         if re.match(r"(?:\w+ ){0,3}or (?:more|less|fewer|higher|lower|above|below)\b", remainder):
             return False
         near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
@@ -321,9 +339,8 @@ def _words_follow(remainder: str, expected: Expectation) -> bool:
         counted = re.search(r"\bhow many((?: \w+){1,3})", expected.question, re.IGNORECASE)
         if is_other_noun and counted and expected.asks(first.plain) and first.plain[:4] not in counted[1].casefold():
             return False
-        is_other_noun = (
-            is_other_noun and first.plain not in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED
-        )
+        is_free = first.plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED and first.plain != "pages"
+        is_other_noun = is_other_noun and not is_free
         is_share = bool(re.search(r"%|\bper ?cent\b", expected.text))
         is_other_noun = is_other_noun or (
             first.plain == "of" and not is_share and second not in ("them", "these", "those", "which")

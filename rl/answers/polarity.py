@@ -21,7 +21,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _SHORT = re.compile(
-    r"(?:it|they|he|she|there|that)\s(?:is|was|are|were|does|did|do|has|have|can|could|will|would)(n't|\snot)?(?=[.,;!]|$)",
+    r"(?:it|they|he|she|there|that)\s(?:is|was|are|were|does|did|do|has|have|can|could|will|would)(n't|\snot)?(?:\s(\w+))?(?=[.,;!]|$)",
     re.IGNORECASE,
 )
 """Short answer such as "It isn't"."""
@@ -94,7 +94,8 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
     answer_polarity = polarity_of(text)
     plain = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
     remainder = plain[re.search(r"\w+", plain).end() :] if answer_polarity and re.search(r"\w+", plain) else plain  # type: ignore[union-attr]
-    if not answer_polarity and (short := _SHORT.match(plain)):
+    short = _SHORT.match(plain)
+    if not answer_polarity and short and (not short[2] or fold(short[2]) in {w.plain for w in split_words(question)}):
         return ("no" if short[1] else "yes") == expected
     if not answer_polarity:
         return _restates(plain, question) == expected

@@ -57,7 +57,7 @@ INJECTION = re.compile(
 """Words and signs that speak to who judges."""
 POLITE = re.compile(
     r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?"
-    r"|^[A-Za-z]{1,3} = (?=\x01)"
+    r"|^[A-Za-z]{1,3} = (?=\x01)|^(?:it|this|that|the \w+) equals (?=\x01)"
 )
 """Phrases that hold such a word and mean no harm."""
 FUNCTION_WORDS = frozenset(
