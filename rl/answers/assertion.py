@@ -77,7 +77,8 @@ _ENDED = re.compile(r"\b(?:was|were)\b[^.]*\b(?:until|till)\b(?! (?:his|her|thei
 _REPLACED = re.compile(r"\b(?:replaced|succeeded|superseded) by\b")
 _OTHER_EVENT = re.compile(
     r"\b(?:was|were)(?: \w+ly)? (re[a-z]{2,}ed|rebuilt|banned|cancelled|nominated|proposed|planned|announced|drafted"
-    r"|translated|adapted|expanded|moved|damaged|sold|acquired)\b(?<!released)(?<!recorded)(?<!registered) [^\x01]{0,12}\x01"
+    r"|translated|adapted|expanded|moved|damaged|sold|acquired)\b"
+    r"(?<!released)(?<!recorded)(?<!registered) [^\x01]{0,12}\x01"
 )
 """Event that a question asks for by its own name only."""
 _KIN = re.compile(

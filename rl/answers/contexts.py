@@ -135,7 +135,7 @@ def _words_lead(words: list[Word], expected: Expectation) -> bool:
         return False
     if last.plain == "than" or (last.plain == "with" and before in wording.COVERINGS):
         return False
-    if re.search(r"\b(?:why|cause\w*|reason)\b", expected.question, re.IGNORECASE) and (
+    if re.search(r"\b(?:why|cause\w*|reason|makes?|made|responsible)\b", expected.question, re.IGNORECASE) and (
         last.plain in ("after", "following")
         or f"{before} {last.plain}" in ("because of", "due to", "owing to", "result of")
     ):

@@ -101,7 +101,7 @@ COMPANIONS = frozenset(
 CONTRARIES = (
     ("born|birth", r"die[sd]?\b|death|dead|buried"),
     ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
-    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"),
+    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish|ceas|expir|stop"), ("won\\b|win", "lost\\b|lose"),
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
