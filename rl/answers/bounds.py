@@ -7,12 +7,13 @@ import re
 _MINIMUM_QUESTION = re.compile(r"\b(?:minimum|minimal|at least|required|requires?|lowest|oldest)\b", re.IGNORECASE)
 _MAXIMUM_QUESTION = re.compile(r"\b(?:maximum|maximal|at most|up to|limit|can|capacity|highest)\b", re.IGNORECASE)
 _MINIMUM_WORDS = re.compile(
-    r"(?:>=|≥|\b(?:at least|a minimum of))\s?(?=\S{0,12}\s?\d)"
-    r"|(?<=\d)\+(?!\w)|(?<=\d)\s(?:or|and)\s(?:higher|older|later|above|newer|more|up)\b",
+    r"(?:>=|≥|\b(?:at least|a minimum of))\s?(?=\S{0,12}\s?\d)|(?<=\d)\+(?!\w)"
+    r"|(?<=\d)\s(?:or|and)\s(?:higher|older|later|above|newer|more|up)\b",
     re.IGNORECASE,
 )
 _MAXIMUM_WORDS = re.compile(
-    r"(?:<=|≤|\b(?:at most|up to|a maximum of))\s?(?=\S{0,12}\s?\d)|(?<=\d)\s(?:or|and)\s(?:less|fewer|younger|below)\b",
+    r"(?:<=|≤|\b(?:at most|up to|a maximum of))\s?(?=\S{0,12}\s?\d)"
+    r"|(?<=\d)\s(?:or|and)\s(?:less|fewer|younger|below)\b",
     re.IGNORECASE,
 )
 _PERIODS = (

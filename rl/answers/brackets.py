@@ -65,7 +65,10 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     )
     is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
     is_remark = is_described or (
-        expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
+        (expected.is_capitalised or len(words) > 1)
+        and len(words) <= 6
+        and text.islower()
+        and words[0].plain not in wording.COORDINATION
     )
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
     is_short = len(expected.text.split()) == 1 or bool(re.search(r" [IVX]+$", expected.text))
