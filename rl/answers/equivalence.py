@@ -307,7 +307,7 @@ def _cores(gold: str, question: str) -> list[str]:
 
 def _without_kind(gold: str, question: str) -> list[str]:
     """Return a name without its last word if the question asks for it: "MIT" for "Which licence?"."""
-    match = re.fullmatch(r"((?:[A-Z][\w.&'-]* ){0,3}[A-Z][\w.&'-]*) ([A-Za-z]{4,})", gold)
+    match = re.fullmatch(r"((?:[A-Z][\w.&'-]* ){0,3}[A-Z][\w.&'-]*) ([A-Za-z]{3,})", gold)
     stem = match[2].casefold()[:4] if match else ""
     if not match or stem == "city" or level_of(match[1]):
         return []
