@@ -65,7 +65,7 @@ def say(equivalent: bool = True, supported: bool = True) -> Script:
         ("New York City", ["New York City"], "Which city?", "right"),
         (OPEN, ["New York City"], "Which city?", "open"),
         ("Samuel Clemens", ["Mark Twain"], "Who wrote it?", "open"),
-        ("Marie Curie and her husband Pierre", ["Marie Curie"], "Who won?", "open"),
+        ("Madame Curie", ["Marie Curie"], "Who won?", "open"),
         ("", ["Rome"], "Which city?", "wrong"),
         ("1921", ["Rome"], "Which city?", "wrong"),
         ("Yes", ["Rome"], "Which city?", "wrong"),
