@@ -1,0 +1,233 @@
+"""Statements from manuals of software: what a function or class does, since when it exists, and its defaults.
+
+It reads conventions that documentation tools share (Sphinx, pydoctor, Texinfo), not single sites: a title that is a
+dotted name or a signature line, a first sentence that says what the thing does, "New in version", "See also".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from webemu.rl import gates
+from webemu.rl.tasks.recipes import english
+from webemu.rl.tasks.recipes.parsed_page import ParsedPage
+from webemu.rl.tasks.recipes.statements import SUBJECT, Statement, Subject
+from webemu.rl.tasks.task import AnswerType
+
+_DOTTED = re.compile(r"[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+")
+_ENTRY_LINE = re.compile(r": (?:\[?[\w, ]+\]? = )?(?P<name>[a-z]\w{2,}) ?\(.{0,80}\)(?: ¶)?")
+_VERBS = frozenset(
+    """accept access add adjust align allow annotate append apply assign attach build calculate call cast change check
+    choose clear clip close combine compare compile compose compress compute concatenate connect construct convert copy
+    correct count create cut decode decompose decorate deconvolve define delete detect determine differentiate disable
+    display divide download draw drop enable encode estimate evaluate execute exit expand export extract fetch fill
+    filter find finish fit flatten format generate get group handle hide identify import indicate infer initialize
+    insert inspect install integrate interpolate invert iterate join load localize locate look make manage map mark
+    match measure merge modify move multiply normalize obtain open order pack parse perform permute pick plot pop
+    predict print process produce provide query quit raise rank read rearrange receive reconstruct record redirect
+    reduce register remove rename render reorder repeat replace report represent resample reset reshape resize resolve
+    restore retrieve return reverse rotate round run sample save scale scan search select send serialize set shift show
+    shuffle shut simulate slice smooth solve sort split squeeze stack start stop store subtract sum swap tabulate test
+    track transfer transform translate transpose truncate try turn unpack update validate verify view wait wrap write
+    """.split()
+)
+"""Verbs that first sentences of manuals begin with, in their base form."""
+_VERSION = re.compile(
+    r"(?P<kind>New in version|Added in version|Deprecated since version|Changed in version) "
+    r"(?P<version>\d+(?:\.\d+){1,2})\b.*"
+)
+_DEFAULT = re.compile(r"\b(?P<name>[a-z]\w{2,})=(?P<value>-?\d[\d.e+-]*|'[a-z][\w -]+')(?=[,)])")
+_TRIVIAL_DEFAULTS = frozenset(("0.0", "1.0", "0.5", "100", "propagate", "ignore", "raise", "auto"))
+_SECTION_TITLES = frozenset(
+    "parameters returns raises notes examples references attributes methods yields warns".split()
+)
+_SENTENCE = re.compile(r"(?P<sentence>[A-Z][^.]{20,170})\.(?= |$)")
+_UNFIT = re.compile(
+    r"[(){}\[\]<>=\\:;_“”\"]|\b(?:this|these|it|its|self|you|your|see|above|below|deprecated|e\.g|i\.e|given|current)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function, method or class that a page documents."""
+
+    subject: Subject
+    signature: str
+    """The line with its parameters; empty if there is none."""
+    lines: tuple[str, ...]
+    """The lines about it."""
+    see_also: tuple[str, ...]
+    """Names of other things that it refers to under "See also"."""
+    see_also_line: str
+    """The line with these names, if they stand in one line; empty otherwise."""
+
+
+def read_entries(parsed: ParsedPage) -> Iterator[Entry]:
+    """Yield what a page documents: one thing if its title is a dotted name, else one for each signature line."""
+    name = parsed.short_title.removesuffix(" (class)")
+    lines = [line for line in parsed.lines if line]
+    if _DOTTED.fullmatch(name):
+        if (entry := _make_entry(parsed, name, lines)) is not None:
+            yield entry
+        return
+    starts = [number for number, line in enumerate(lines) if _ENTRY_LINE.fullmatch(line)]
+    for number, start in enumerate(starts):
+        match = _ENTRY_LINE.fullmatch(lines[start])
+        end = starts[number + 1] if number + 1 < len(starts) else len(lines)
+        if match and end - start > 1 and (entry := _make_entry(parsed, match["name"], lines[start:end])) is not None:
+            yield entry
+
+
+def _make_entry(parsed: ParsedPage, name: str, lines: list[str]) -> Entry | None:
+    """Return the entry of some lines; None if they do not say what the thing does."""
+    kind = f"{_product(parsed, name)} {_kind(name, lines)}".strip()
+    last = name.rpartition(".")[2]
+    if last.startswith("_"):
+        return None
+    quote, description = _describe(lines)
+    parts = name.split(".")
+    names = tuple(dict.fromkeys([name, last, ".".join(parts[1:]) or last, ".".join(parts[-2:])]))
+    subject = Subject(name, names, kind, description, quote)
+    signature = next((line for line in lines[:5] if f"{last}(" in line or f"{last} (" in line), "")
+    see_also, see_also_line = _see_also(lines)
+    return Entry(subject, signature, tuple(lines), see_also, see_also_line)
+
+
+def _product(parsed: ParsedPage, name: str) -> str:
+    """Return the name of the software: what the title says after the page's own name, or the first part of a name."""
+    ending = parsed.page.title.replace(parsed.short_title, " ")
+    ending = re.sub(r"\b(?:v?\d[\w.]*|version|documentation|manual|reference|docs)\b", " ", ending, flags=re.IGNORECASE)
+    words = re.findall(r"[A-Za-z][\w+-]*", ending)
+    return " ".join(words) if 1 <= len(words) <= 3 else name.partition(".")[0] if "." in name else ""
+
+
+def _kind(name: str, lines: list[str]) -> str:
+    """Return the noun for the thing: class, interface, module, method or function."""
+    head = " ".join(lines[:4]).lower()
+    for noun in ("class", "interface", "module", "package"):
+        if f"{noun} documentation" in head or re.search(rf"(?:^| ){noun} {re.escape(name.lower())}", head):
+            return noun
+    owner = name.rpartition(".")[0].rpartition(".")[2]
+    if owner[:1].isupper() or "property" in head[:200]:
+        return "attribute" if f"{name.rpartition('.')[2]}(".lower() not in head else "method"
+    return "class" if name.rpartition(".")[2][:1].isupper() else "function"
+
+
+def _describe(lines: list[str]) -> tuple[str, str]:
+    """Return the line that says what the thing does, and the words "that does ..."; empty if there is no such line."""
+    for line in lines[1:7]:
+        match = _SENTENCE.match(line)
+        if match is None or _UNFIT.search(match["sentence"]) or len(match["sentence"].split()) < 5:
+            continue
+        verb, _, ending = match["sentence"].partition(" ")
+        base = verb.lower()
+        if base in _VERBS:
+            return f"{match['sentence']}.", f"that {english.third_person(base)} {ending}"
+        if any(english.third_person(one) == base for one in _VERBS):
+            return f"{match['sentence']}.", f"that {base} {ending}"
+    return "", ""
+
+
+def _see_also(lines: list[str]) -> tuple[tuple[str, ...], str]:
+    """Return the names under "See also" and the line that has them, if it is one line."""
+    for number, line in enumerate(lines):
+        if line.startswith("See also: "):
+            return tuple(re.findall(r"[A-Za-z_][\w.]+\w", line.removeprefix("See also: "))), line
+        if line == "See also" and number + 1 < len(lines):
+            first = lines[number + 1]
+            if re.fullmatch(r"[\w.]+(?:, [\w.]+)+", first):
+                return tuple(first.split(", ")), first
+            return _names_in_block(lines[number + 1 : number + 24]), ""
+    return (), ""
+
+
+def _names_in_block(lines: list[str]) -> tuple[str, ...]:
+    """Return the lines of a block that are bare names, up to the next section."""
+    names: list[str] = []
+    for line in lines:
+        if line.lower().rstrip(":") in _SECTION_TITLES:
+            break
+        if re.fullmatch(r"[A-Za-z_][\w.]{2,}", line):
+            names.append(line)
+    return tuple(names)
+
+
+def find_interface_statements(parsed: ParsedPage, entries: tuple[Entry, ...]) -> Iterator[Statement]:
+    """Yield the versions and defaults of what a page documents."""
+    for entry in entries:
+        yield from _read_versions(parsed, entry)
+        yield from _read_defaults(parsed, entry)
+
+
+def _states(line: str, value: str) -> bool:
+    """True if a line says the value behind the word "default"."""
+    return gates.contains_answer(line.partition("efault")[2], value)
+
+
+def _read_versions(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
+    """Yield the version in which the thing itself was added or deprecated."""
+    product = entry.subject.kind.rpartition(" ")[0]
+    for line in entry.lines[:12]:
+        # Below the parameters, a version is that of a parameter.
+        if line.lower().rstrip(":") in _SECTION_TITLES:
+            return
+        match = _VERSION.fullmatch(line)
+        if match is None or match["kind"] == "Changed in version":
+            continue
+        is_new = not match["kind"].startswith("Deprecated")
+        templates = (
+            (
+                f"In which version of {product} was {SUBJECT} introduced?",
+                f"Since which version does {product} have {SUBJECT}?",
+            )
+            if is_new
+            else (
+                f"Since which version of {product} is {SUBJECT} deprecated?",
+                f"Which version of {product} deprecated {SUBJECT}?",
+            )
+        )
+        version = tuple(map(int, match["version"].split(".")))
+        yield _statement(
+            parsed, entry, "introduced" if is_new else "deprecated", templates, match["version"], line, version
+        )
+
+
+def _read_defaults(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
+    """Yield the default values of parameters that nobody would guess."""
+    for match in _DEFAULT.finditer(entry.signature):
+        name, value = match["name"], match["value"].strip("'")
+        # A number up to ten is guessed too easily.
+        if value in _TRIVIAL_DEFAULTS or len(value) > 20 or re.fullmatch(r"-?\d|10", value):
+            continue
+        line = next((one for one in entry.lines if one.startswith(name) and _states(one, value)), "")
+        if not line:
+            continue
+        amount = Decimal(value) if re.fullmatch(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", value) else None
+        templates = (
+            f"What is the default value of the parameter {name} of {SUBJECT}?",
+            f"Which value does the parameter {name} of {SUBJECT} have by default?",
+            f"If {name} is not given, which value does {SUBJECT} use for it?",
+        )
+        yield _statement(parsed, entry, f"default of {name}", templates, value, line, amount)
+
+
+def _statement(
+    parsed: ParsedPage,
+    entry: Entry,
+    relation: str,
+    templates: tuple[str, ...],
+    value: str,
+    quote: str,
+    amount: tuple[int, ...] | Decimal | None,
+) -> Statement:
+    """Return a statement about an entry."""
+    page = parsed.page
+    kind: AnswerType = "number" if re.fullmatch(r"-?\d+(?:\.\d+)?", value) else "name"
+    return Statement(
+        *(page.url, page.digest, page.host, relation, templates, (value,), kind, quote, value),
+        *(entry.subject, "", amount),
+    )  # fmt: skip

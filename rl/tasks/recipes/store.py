@@ -1,0 +1,156 @@
+"""All statements of a crawl, read once and shared by the recipes that ask for them.
+
+A crawl is scanned in the order of a fixed seed, up to `MAX_PAGES`; a build of a few hundred tasks needs no more.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.recipes import prose
+from webemu.rl.tasks.recipes.clauses import find_clause_statements
+from webemu.rl.tasks.recipes.interfaces import Entry, find_interface_statements, read_entries
+from webemu.rl.tasks.recipes.labels import describe_article, find_label_statements
+from webemu.rl.tasks.recipes.parsed_page import ParsedPage, eligible_pages
+from webemu.rl.tasks.recipes.statements import Statement
+from webemu.rl.verify import normalise
+
+T = TypeVar("T")
+
+MAX_PAGES = 30_000
+"""Largest number of pages that are scanned."""
+MAX_VALUE_SHARE, MIN_POPULAR, MAX_SAME = 0.15, 3, 12
+"""A value that at least three statements of a relation have, and this share of them, can be guessed; so can one that
+more than `MAX_SAME` have.
+"""
+
+
+_NAME = re.compile(
+    r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)?(?: [A-Z]\.)?(?: [A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)?){1,3}\b"
+    r"(?! (?:of|for|and|de|in the) [A-Z]| \d|['’-]\w{2})"
+)
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
+_EVERYWHERE = frozenset(
+    "January February March April May June July August September October November December Monday Tuesday Wednesday"
+    " Thursday Friday Saturday Sunday Christmas American English Facebook Twitter Google Instagram United States"
+    " New Year The".split()
+)
+"""Names that articles share by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A page of prose with a sentence that describes it."""
+
+    url: str
+    digest: str
+    host: str
+    description: str
+    """Words behind "the article"."""
+    names: Mapping[str, str]
+    """Names of several words, with the sentence that has each."""
+    capitals: frozenset[str]
+    """Single words with a capital inside a sentence."""
+    lower_words: frozenset[str]
+    """Words that stand in lower case, with a capital put in front, so that they can be compared with names."""
+
+
+class StatementStore:
+    """Statements, documented entries and articles of a crawl."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self.articles: list[Article] = []
+        self.entries: list[tuple[str, str, str, Entry]] = []
+        """(URL, digest, host, entry)."""
+        self._value_counts: Counter[tuple[str, str]] = Counter()
+        self._relation_counts: Counter[str] = Counter()
+        self._description_counts: Counter[str] = Counter()
+
+    def add_page(self, parsed: ParsedPage) -> None:
+        """Read one page."""
+        entries = tuple(read_entries(parsed))
+        page = parsed.page
+        if not entries and (article := _read_article(parsed)) is not None:
+            self.articles.append(article)
+        self.entries += [(page.url, page.digest, page.host, entry) for entry in entries]
+        readings = (
+            find_clause_statements(parsed), find_label_statements(parsed), find_interface_statements(parsed, entries),
+        )  # fmt: skip
+        for statement in chain(*readings):
+            self.statements.append(statement)
+            self._value_counts[statement.relation, normalise(statement.answers[0])] += 1
+            self._relation_counts[statement.relation] += 1
+        self._description_counts.update({normalise(entry.subject.described) for entry in entries})
+        self._description_counts.update({normalise(one.answer_phrase) for one in self.statements[-len(entries) :]})
+
+    def is_popular(self, statement: Statement) -> bool:
+        """True if many statements of the same relation have the same value, so that it can be guessed."""
+        count = self._value_counts[statement.relation, normalise(statement.answers[0])]
+        is_large = count >= MAX_VALUE_SHARE * self._relation_counts[statement.relation]
+        # Versions are few, and each of them has many things.
+        return count >= MIN_POPULAR and (is_large or (count > MAX_SAME and not isinstance(statement.amount, tuple)))
+
+    def is_unique_description(self, described: str) -> bool:
+        """True if the words describe one thing of the crawl only."""
+        return bool(described) and self._description_counts[normalise(described)] <= 1
+
+
+def _read_article(parsed: ParsedPage) -> Article | None:
+    """Return the page as an article; None if no sentence describes it or it names nothing."""
+    description = describe_article(parsed)
+    if not description:
+        return None
+    names: dict[str, str] = {}
+    capitals: set[str] = set()
+    for line in parsed.lines:
+        if len(line) < 60 or "|" in line:
+            continue
+        for sentence in prose.split_sentences(line[:5000]):
+            capitals.update(_CAPITAL.findall(sentence))
+            for match in _NAME.finditer(sentence) if len(sentence) < 400 else ():
+                if _EVERYWHERE.isdisjoint(match[0].split()):
+                    names.setdefault(match[0], sentence)
+    page = parsed.page
+    lower_words = frozenset(word.capitalize() for word in re.findall(r"\b[a-z]{4,}\b", parsed.text))
+    return Article(
+        *(page.url, page.digest, page.host, description[0], names, frozenset(capitals - _EVERYWHERE), lower_words)
+    )
+
+
+_STORES: WeakKeyDictionary[Crawl, StatementStore] = WeakKeyDictionary()
+"""Stores by crawl. A cache: entries go with their crawl."""
+
+
+def load_store(crawl: Crawl) -> StatementStore:
+    """Return the statements of a crawl, reading its pages at the first call."""
+    if crawl not in _STORES:
+        store = StatementStore()
+        for number, parsed in enumerate(eligible_pages(crawl, "statements", 0, needs_name=False)):
+            if number == MAX_PAGES:
+                break
+            store.add_page(parsed)
+        _STORES[crawl] = store
+    return _STORES[crawl]
+
+
+def interleave(items: Sequence[T], group: Callable[[T], object], seed: str) -> Iterator[T]:
+    """Yield the items group by group in turn, each group in an order that the seed decides."""
+    rng, groups = random.Random(seed), defaultdict[object, list[T]](list)
+    for member in items:
+        groups[group(member)].append(member)
+    for members in groups.values():
+        rng.shuffle(members)
+    order = list(groups.values())
+    rng.shuffle(order)
+    missing = object()
+    for turn in zip_longest(*order, fillvalue=missing):
+        yield from (one for one in turn if one is not missing)  # type: ignore[misc]
