@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from webemu.rl.tasks.recipes import grid, values
-from webemu.rl.tasks.recipes.parsed_page import PAGE, PageFact, ParsedPage
+from webemu.rl.tasks.recipes import english, grid, values
+from webemu.rl.tasks.recipes.parsed_page import PageFact, ParsedPage
 from webemu.rl.tasks.recipes.rows import describe_table, label_rejection_reason
 
 MIN_ROWS, MAX_ROWS, MAX_SUMMED_VALUES = 4, 60, 12
@@ -17,7 +17,7 @@ MIN_ROWS, MAX_ROWS, MAX_SUMMED_VALUES = 4, 60, 12
 _AMOUNT_CELL = re.compile(rf"[$€£~+]?\s?({values.NUMBER})\s?([^\d\s]\S{{0,8}})?")
 # Headings of columns whose numbers are names or positions: "largest" means nothing there.
 _NOT_AMOUNTS = re.compile(
-    r"^(?:#|no\.?|nr\.?|id|index|rank|row|line|page|code|port|number|key|value|values|version|bit|bits|offset|opcode"
+    r".*\bversion$|^(?:#|no\.?|nr\.?|id|index|rank|row|line|page|code|port|number|key|value|values|version|bit|bits|offset|opcode"
     r"|position|level|priority|default|type|hex|decimal|ascii|year|date|step|section|room|rfc|bug|issue|name|description)$",
     re.IGNORECASE,
 )
@@ -60,37 +60,65 @@ def _column_facts(
     if amounts is None:
         yield from _count_facts(parsed, table, column_index, table_phrase, lines)
         return
-    column = f'"{table.columns[column_index]}"'
     for word, extreme in (("largest", max(amounts)), ("smallest", min(amounts))):
         row_index = amounts.index(extreme)
         # A tie has no single answer.
         if amounts.count(extreme) == 1 and values.is_name(table.rows[row_index][0]):
             question = (
-                f'In {table_phrase} {PAGE}, which entry in the column "{table.columns[0]}" '
-                f"has the {word} value of {column}?"
+                f"Of the {_rows_of(table)} {_context(parsed, table)}, "
+                f"which has the {_extreme(word, table.columns[column_index])}?"
             )
             yield PageFact(question, (table.rows[row_index][0],), "name", lines[row_index], table.rows[row_index][0])
         else:
             parsed.skip("no single best")
-    if len(amounts) > MAX_SUMMED_VALUES or _NOT_SUMMED.search(table.columns[column_index]) or _is_series(table):
+    if len(amounts) > MAX_SUMMED_VALUES or not _can_be_summed(table.columns[column_index]) or _is_series(table):
         parsed.skip("no sum")
     else:
-        yield _sum_fact(table, column_index, table_phrase, lines, sum(amounts, Decimal(0)))
+        yield _sum_fact(parsed, table, column_index, lines, sum(amounts, Decimal(0)))
 
 
 def _sum_fact(
-    table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str], total: Decimal
+    parsed: ParsedPage, table: grid.DataTable, column_index: int, lines: list[str], total: Decimal
 ) -> PageFact:
     """Return the question for the sum, with every row of the column as a quote."""
     cells = [match for row in table.rows if (match := _AMOUNT_CELL.fullmatch(row[column_index]))]
     quotes = [(line, cell[1]) for line, cell in zip(lines, cells, strict=True)]
     answers = values.number_spellings(f"{total:f}")
     answers += tuple(f"{answer} {unit}" for answer in answers if (unit := cells[0][2]))
-    question = (
-        f"In {table_phrase} {PAGE}, what do the {len(lines)} values of the column "
-        f'"{table.columns[column_index]}" add up to?'
-    )
+    thing = _lower(table.columns[column_index])
+    start = f"How many {thing} are there in all" if thing.endswith("s") else f"What is the total {thing} of all"
+    question = f"{start}{' for the' * thing.endswith('s')} {len(lines)} {_rows_of(table)} {_context(parsed, table)}?"
     return PageFact(question, answers, "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
+
+
+def _extreme(word: str, column: str) -> str:
+    """Return "most looms" or "fewest looms" for a column in the plural, "largest height" for another."""
+    noun = _lower(column)
+    plain = {"largest": "most", "smallest": "fewest"}
+    return f"{plain[word] if noun.endswith('s') and not noun.endswith('ss') else word} {noun}"
+
+
+def _can_be_summed(heading: str) -> bool:
+    """True if a column counts things or money, so that somebody may want the total."""
+    counts = heading.endswith("s") or re.search(
+        r"\b(?:number|count|population|cost|price|amount|total)\b", heading, re.I
+    )
+    return bool(counts) and not _NOT_SUMMED.search(heading)
+
+
+def _lower(heading: str) -> str:
+    """Return a heading as words inside a sentence; acronyms and names in camel case stay."""
+    return " ".join(map(english.lower_first, heading.split()))
+
+
+def _rows_of(table: grid.DataTable) -> str:
+    """Return a noun for the rows: the heading of the first column in the plural."""
+    return english.plural(_lower(table.columns[0]))
+
+
+def _context(parsed: ParsedPage, table: grid.DataTable) -> str:
+    """Return words that say which table is meant: its caption or heading, else what the page is about."""
+    return f'listed under "{(table.name or parsed.short_title).rstrip(".:")}"'
 
 
 def _is_series(table: grid.DataTable) -> bool:
@@ -120,10 +148,13 @@ def _count_facts(
         return
     value = random.Random(parsed.page.url).choice(repeated_values)
     quotes = [(line, value) for line, row in zip(lines, table.rows, strict=True) if row[column_index] == value]
-    question = f'In {table_phrase} {PAGE}, how many rows have "{value}" in the column "{table.columns[column_index]}"?'
+    question = (
+        f"How many {_rows_of(table)} {_context(parsed, table)} have "
+        f'"{value}" as their {_lower(table.columns[column_index])}?'
+    )
     yield PageFact(question, (str(len(quotes)),), "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
 
 
 def _is_category(value: str) -> bool:
-    """True if a cell may name a category: a short name, "yes" or "no"."""
-    return values.is_name(value) or value.lower() in ("yes", "no")
+    """True if a cell may name a category: a short name. "Yes" and "no" make no readable question."""
+    return values.is_name(value)

@@ -181,7 +181,10 @@ def describe_article(parsed: ParsedPage) -> tuple[str, str] | None:
     if not shared or max(shared) < MIN_SHARED_WORDS:
         return None
     sentence = candidates[shared.index(max(shared))]
-    words = english.lower_first(sentence) if sentence.split()[0] in _LOWERED else sentence
+    first = sentence.split()[0]
+    # A word that the page also has in lower case is no name.
+    is_common = re.search(rf"\b{re.escape(first.lower())}\b", parsed.text) is not None
+    words = english.lower_first(sentence) if is_common else sentence
     return f"saying that {words.removesuffix('.')}", sentence
 
 
@@ -228,9 +231,3 @@ def _describes_article(sentence: str) -> bool:
 def _squeeze(name: str) -> str:
     """Return the letters and digits of a name, in lower case."""
     return re.sub(r"[\W_]", "", name.lower())
-
-
-_LOWERED = frozenset(
-    "The A An In At On For From With After Before While When As About Some Many Most One Two Three All".split()
-)
-"""First words of sentences that lose their capital inside a question."""

@@ -1,0 +1,270 @@
+"""Questions over two pages: one page describes what the other tells about (`joined`, `blurred`, `related`), or both
+have the answer in common (`common`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from webemu.rl.tasks.phrases import find_names
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.recipes import english
+from webemu.rl.tasks.recipes.asking import group_of, is_sound, make_task, phrase_question, usable
+from webemu.rl.tasks.recipes.interfaces import Entry
+from webemu.rl.tasks.recipes.statements import SUBJECT, Statement
+from webemu.rl.tasks.recipes.store import StatementStore, interleave, load_store
+from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
+
+MAX_NAMESAKES = 3
+"""Largest number of statements that describe one name; more make the name a common one."""
+_YEAR = re.compile(r"\b(in|In) ((?:1[5-9]|20)\d)\d\b")
+_COUNT = re.compile(r"\b([1-9]\d{1,5}) (?=[a-z]{3,}s\b)")
+
+
+def generate_bridges(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions about a thing that is described by what another page says of it."""
+    yield from _join_names(sources, seed, "joined")
+
+
+def generate_blurred(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield bridges whose years are blurred to decades and whose numbers are blurred to ranges."""
+    yield from _join_names(sources, seed, "blurred")
+
+
+def _join_names(sources: Sources, seed: int, recipe: str) -> Iterator[Task]:
+    """Yield questions in which a name is replaced by words of another page."""
+    store = load_store(sources.crawl)
+    by_name: defaultdict[str, list[Statement]] = defaultdict(list)
+    for statement in store.statements:
+        for key in {normalise(answer) for answer in statement.answers} if statement.answer_phrase else ():
+            by_name[key].append(statement)
+    per_first: Counter[str] = Counter()
+    for last in interleave(usable(store), group_of, f"{seed}:{recipe}"):
+        for name in _names_in(last):
+            describing = [one for one in by_name.get(normalise(name), ()) if one.url != last.url]
+            # Many things happen in a year, and each of them tells which year it is.
+            is_clear = 0 < len(describing) <= MAX_NAMESAKES or (describing and name.isdigit())
+            if not is_clear or per_first[normalise(name)] >= 2:
+                continue
+            first = describing[per_first[normalise(name)] % len(describing)]
+            question = _replace_name(last, name, first, seed)
+            blurred = blur(question)
+            question = blurred if recipe == "blurred" else question
+            if not question or (recipe == "blurred" and blurred == _replace_name(last, name, first, seed)):
+                continue
+            if _names_both(question, name) or not is_sound(sources.crawl, recipe, last, question):
+                continue
+            per_first[normalise(name)] += 1
+            yield make_task(recipe, question, [first, last])
+            break
+
+
+def _names_in(statement: Statement) -> list[str]:
+    """Return the names in a statement's question that may be replaced: its subject, or names of several words."""
+    if statement.subject is not None:
+        return [statement.subject.name.strip('"')]
+    names = find_names(statement.templates[0])
+    years = re.findall(r"\bin ((?:1[5-9]|20)\d\d)\b", statement.templates[0])
+    return [*years, *(name for name in names[1:] + names[:1] if len(name) > 5)]
+
+
+def _replace_name(last: Statement, name: str, first: Statement, seed: int) -> str:
+    """Return the question of a statement with a name replaced by the description of another; empty if it cannot be."""
+    described = first.answer_phrase.replace(SUBJECT, first.subject.name if first.subject else "")
+    if last.subject is not None:
+        return phrase_question(last, described, seed)
+    question = phrase_question(last, "", seed)
+    parts = re.split(rf"\b{re.escape(name)}\b", question)
+    return described.join(parts) if len(parts) == 2 and not parts[1].startswith("-") else ""
+
+
+def _names_both(question: str, name: str) -> bool:
+    """True if the question still has the name that it should only describe."""
+    return f" {normalise(name)} " in f" {normalise(question)} "
+
+
+def blur(question: str) -> str:
+    """Return the question with years as decades and counts as ranges: "in 1983" becomes "in the 1980s"."""
+    question = _YEAR.sub(lambda match: f"{match[1]} the {match[2]}0s", question)
+    return _COUNT.sub(lambda match: f"{_range(int(match[1]))} ", question)
+
+
+def _range(number: int) -> str:
+    """Return a range around a number, with round ends."""
+    step = 10 ** (len(str(number)) - 1)
+    low = number // step * step
+    return f"between {low:,} and {low + step:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An entry that another one refers to."""
+
+    source: tuple[str, str, str, Entry]
+    spelling: str
+    """The name as the source writes it."""
+    quote: str
+    """The line of the source that has it."""
+
+    def as_statement(self, names: tuple[str, ...]) -> Statement:
+        """Return the reference as a statement whose answer is the name."""
+        url, digest, host, _ = self.source
+        return Statement(url, digest, host, "see also", ("",), names, "name", self.quote, self.spelling)
+
+
+def _references(store: StatementStore) -> dict[tuple[str, str], list[Reference]]:
+    """Return the references of all entries by what they refer to: (software, last part of the name)."""
+    references: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+    for source in store.entries:
+        entry = source[3]
+        for spelling in dict.fromkeys(entry.see_also) if 2 <= len(entry.see_also) <= 12 else ():
+            key = (entry.subject.kind.rpartition(" ")[0], spelling.rpartition(".")[2])
+            references[key].append(Reference(source, spelling, entry.see_also_line or spelling))
+    return references
+
+
+def generate_common(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions for what two pages have in common: a thing that both refer to, or the same author."""
+    yield from _share_values(sources, seed)
+    store, per_page = load_store(sources.crawl), Counter[str]()
+    names = NameIndex(store)
+    references = {key: links for key, links in _references(store).items() if 2 <= len(links) <= 6}
+    for key in interleave(list(references), lambda key: key[0], f"{seed}:common"):
+        for first, second in combinations(references[key], 2):
+            pages = (first.source[0], second.source[0])
+            if pages[0] == pages[1] or max(per_page[page] for page in pages) or not _share_only(first, second):
+                continue
+            if (task := _common_task(sources, store, names, first, second, seed)) is not None:
+                per_page.update(pages)
+                yield task
+                break
+
+
+def _share_only(first: Reference, second: Reference) -> bool:
+    """True if two entries refer to one thing in common, and neither refers to the other."""
+    names = [{name.rpartition(".")[2] for name in one.source[3].see_also} for one in (first, second)]
+    own_names = {one.source[3].subject.name.rpartition(".")[2] for one in (first, second)}
+    return len(names[0] & names[1]) == 1 and not own_names & (names[0] & names[1])
+
+
+def _common_task(
+    sources: Sources, store: StatementStore, index: NameIndex, first: Reference, second: Reference, seed: int
+) -> Task | None:
+    """Return the question for what two described entries both refer to."""
+    subjects = [one.source[3].subject for one in (first, second)]
+    if not all(store.is_unique_description(subject.described) for subject in subjects):
+        return None
+    targets = {index.resolve(one.source, one.spelling) for one in (first, second)} - {""}
+    # Two things of the same last name are no common reference.
+    if len(targets) > 1:
+        return None
+    question = english.choose(
+        (
+            'Under "See also", the documentation of {0} and that of {1} have one reference in common. Which?',
+            'Which reference under "See also" do {0} and {1} share in their documentation?',
+            "A programmer reads about {0}, then about {1}. Which related function or class do both of them point to?",
+        ),
+        *(str(seed), first.spelling, first.source[0]),
+    ).format(subjects[0].described, subjects[1].described)
+    spellings = [first.spelling, second.spelling, first.spelling.rpartition(".")[2]]
+    names = tuple(dict.fromkeys([*spellings, *targets]))
+    statements = [one.as_statement(names) for one in (first, second)]
+    if any(subject.name.rpartition(".")[2].lower() in question.lower().split() for subject in subjects):
+        return None
+    return (
+        make_task("common", question, statements)
+        if all(is_sound(sources.crawl, "common", one, question) for one in statements)
+        else None
+    )
+
+
+def _share_values(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions for the person or organisation that two things on different pages have in common."""
+    by_value: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+    for statement in load_store(sources.crawl).statements:
+        if statement.subject is not None and statement.answer_type == "name" and statement.answer_phrase:
+            by_value[statement.relation, normalise(statement.answers[0])].append(statement)
+    for (relation, _), members in by_value.items():
+        distinct = list({one.url: one for one in members}.values())
+        if not 2 <= len(distinct) <= MAX_NAMESAKES + 1:
+            continue
+        first, second = distinct[:2]
+        things = [one.subject.described or one.subject.name for one in (first, second) if one.subject]
+        question = phrase_question(first, english.join_list([f"both {things[0]}", things[1]]), seed)
+        if relation in ("author", "director", "producer", "founder", "publisher", "creator") and all(
+            is_sound(sources.crawl, "common", one, question) for one in (first, second)
+        ):
+            yield make_task("common", question, [first, second])
+
+
+def generate_related(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions for the one of the things that a page refers to of which another page states a version."""
+    store = load_store(sources.crawl)
+    names = NameIndex(store)
+    versions = {
+        one.subject.name: one
+        for one in store.statements
+        if one.relation in ("introduced", "deprecated") and one.subject
+    }
+    described = [one for one in store.entries if store.is_unique_description(one[3].subject.described)]
+    per_last: Counter[str] = Counter()
+    for source in interleave(described, lambda source: source[2], f"{seed}:related"):
+        targets = {spelling: names.resolve(source, spelling) for spelling in dict.fromkeys(source[3].see_also)}
+        dated = [(spelling, versions[name]) for spelling, name in targets.items() if name in versions]
+        for spelling, last in dated:
+            same = [one for _, one in dated if (one.relation, one.value) == (last.relation, last.value)]
+            if len(same) != 1 or last.url == source[0] or len(targets) < 2 or per_last[last.url]:
+                continue
+            if (task := _related_task(sources, source, spelling, last, seed)) is not None:
+                per_last[last.url] += 1
+                yield task
+                break
+
+
+class NameIndex:
+    """Full names of documented things by their endings, to resolve what a page calls them."""
+
+    def __init__(self, store: StatementStore) -> None:
+        self._names: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for _, _, host, entry in store.entries:
+            parts = entry.subject.name.split(".")
+            for start in range(len(parts)):
+                self._names[host, ".".join(parts[start:])].add(entry.subject.name)
+
+    def resolve(self, source: tuple[str, str, str, Entry], spelling: str) -> str:
+        """Return the full name of what an entry calls by this name; empty if it is unknown or not clear."""
+        candidates = self._names.get((source[2], spelling), set())
+        parent = source[3].subject.name.rpartition(".")[0]
+        # A bare name means a neighbour.
+        neighbours = {name for name in candidates if name.rpartition(".")[0] == parent}
+        matches = neighbours if "." not in spelling else candidates
+        return next(iter(matches)) if len(matches) == 1 else ""
+
+
+def _related_task(
+    sources: Sources, source: tuple[str, str, str, Entry], spelling: str, last: Statement, seed: int
+) -> Task | None:
+    """Return the question for a thing by the entry that refers to it and the version that added or deprecated it."""
+    entry = source[3]
+    product, _, noun = entry.subject.kind.rpartition(" ")
+    change = "was introduced in" if last.relation == "introduced" else "has been deprecated since"
+    question = english.choose(
+        (
+            'Which of the things that the documentation of {0} lists under "See also" {1} {2} {3}?',
+            'The documentation of {0} refers to several others under "See also". Which of them {1} {2} {3}?',
+        ),
+        *(str(seed), source[0], spelling),
+    ).format(entry.subject.described, change, product, last.value)
+    if last.subject is None or entry.subject.name.rpartition(".")[2].lower() in question.lower().split():
+        return None
+    names = tuple(dict.fromkeys([spelling, *last.subject.names]))
+    reference = Reference(source, spelling, entry.see_also_line or spelling).as_statement(names)
+    if not is_sound(sources.crawl, "related", reference, question):
+        return None
+    task = make_task("related", question, [reference, replace(last, answers=names, answer_type="name")])
+    return task if noun else None
