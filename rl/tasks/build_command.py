@@ -28,7 +28,7 @@ from webemu.rl.ledger import open_session_call
 from webemu.rl.outputs import check_writable
 from webemu.rl.serving import run_server
 from webemu.rl.tasks import tables
-from webemu.rl.tasks.build import BuildResult, build
+from webemu.rl.tasks.build import QUOTA_UNITS, BuildResult, build
 from webemu.rl.tasks.cached_client import MAX_CONCURRENCY, PLAIN_SETTING, CachedClient
 from webemu.rl.tasks.catalogue import RECIPES, choose_recipes, format_recipes
 from webemu.rl.tasks.crawl import Crawl
@@ -38,7 +38,8 @@ from webemu.rl.tasks.graph import Graph
 from webemu.rl.tasks.options import CollectionOption, QuietOption, RootOption, ServerOption, convert_errors
 from webemu.rl.tasks.overlap import load_benchmarks
 from webemu.rl.tasks.recipe import SourceKind, Sources
-from webemu.rl.tasks.splits import SPLIT_NAMES, Granularity, split_tasks
+from webemu.rl.tasks.recipes import CRAWL
+from webemu.rl.tasks.splits import GRANULARITIES, SPLIT_NAMES, Granularity, leave_out_shared, split_tasks
 from webemu.rl.tasks.task import Task, TaskError, load, save
 
 DEFAULT_COUNT = 100
@@ -55,7 +56,7 @@ def _show_recipes(is_requested: bool) -> None:
 def build_tasks(
     out: Annotated[Path, typer.Option(help="Task file to write.")],
     recipes: Annotated[
-        str, typer.Option(help="Comma-separated recipes or families: world, crawl, reports, model, all.")
+        str, typer.Option(help="Comma-separated recipes or families: world, crawl, lookup, reports, model, all.")
     ] = "",
     count: Annotated[int | None, typer.Option(help="Number of tasks. [default: 100; all of a file]", min=1)] = None,
     collection: CollectionOption = None,
@@ -67,7 +68,10 @@ def build_tasks(
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed and collection give the same file.")] = 0,
     shares: Annotated[str, typer.Option("--split", help="Shares of train, dev and test.")] = "0.8,0.1,0.1",
-    split_by: Annotated[str, typer.Option(help="Unit that splits must not share: domain, host or page.")] = "domain",
+    split_by: Annotated[
+        str,
+        typer.Option(help="Unit that splits must not share: domain, host, path, page; auto: first that divides well."),
+    ] = "auto",
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint for the family model and the filter closed-book.")
     ] = None,
@@ -85,6 +89,10 @@ def build_tasks(
     setting: Annotated[
         list[str] | None, typer.Option(help='Also search under a session policy: NAME={"as_of": …}; repeatable.')
     ] = None,
+    quota: Annotated[
+        str,
+        typer.Option(help="Largest shares of one host, of one recipe, of easy tasks: host=0.3,recipe=0.2,easy=0.5."),
+    ] = "",
     keep_rejected: Annotated[Path | None, typer.Option(help="File for rejected tasks, with their verdicts.")] = None,
     quiet: QuietOption = False,
     shows_recipes: Annotated[
@@ -102,10 +110,11 @@ def build_tasks(
       webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
       webemu tasks build --from mine.jsonl --collection mine --out filtered.jsonl
     """
-    granularity, weights, pass_rate_band = (
+    granularity, weights, pass_rate_band, quotas = (
         _parse_granularity(split_by),
         _parse_numbers(shares, len(SPLIT_NAMES), "--split"),
         _parse_band(band),
+        _parse_quota(quota),
     )
     if from_file and recipes:
         raise BadRequest(
@@ -149,6 +158,7 @@ def build_tasks(
             rates=pass_rates_by_task,
             band=pass_rate_band,
             proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
+            natural=frozenset(recipe.name for recipe in CRAWL),
             seed=seed,
         )
         try:
@@ -157,18 +167,24 @@ def build_tasks(
                 count or streams.default_count,
                 context,
                 runner,
+                quotas=quotas,
                 on_progress=lambda partial_result: _update_bar(bar, partial_result),
             )
         finally:
             runner.run(_close_context(context))
         skip_lines = list(tables.format_skipped(streams.skip_counts))
     split_result = split_tasks(build_result.kept_tasks, weights, seed, granularity)
+    split_result = leave_out_shared(split_result, frozenset(recipe.name for recipe in CRAWL))
     save(out, split_result.tasks)
     if keep_rejected:
         save(keep_rejected, build_result.rejected_tasks)
     _print_result(
         build_result,
-        [*skip_lines, *tables.format_splits(split_result, granularity)],
+        [
+            *tables.format_yield(build_result, streams.page_count),
+            *skip_lines,
+            *tables.format_splits(split_result),
+        ],
         out,
         time.monotonic() - started_at,
     )
@@ -250,6 +266,8 @@ class _TaskStreams:
     """Number of pages and facts that became no task, by recipe and reason. It grows while tasks are made."""
     default_count: int
     """Number of tasks to keep unless `--count` says otherwise."""
+    page_count: int = 0
+    """Number of pages that the tasks are made from; 0 for the tasks of a file."""
 
 
 @contextmanager
@@ -276,7 +294,7 @@ def _open_streams(
     with Crawl(find_collection(config)) as crawl:
         sources = Sources(crawl, Graph.read(graph) if graph else None, endpoint)
         by_recipe = {recipe.name: recipe.make(sources, seed) for recipe in selected}
-        yield _TaskStreams(by_recipe, crawl.skip_counts, DEFAULT_COUNT)
+        yield _TaskStreams(by_recipe, crawl.skip_counts, DEFAULT_COUNT, crawl.count_pages())
 
 
 def _make_endpoint(base_url: str | None, model: str | None, api_key_env: str) -> Endpoint | None:
@@ -293,10 +311,23 @@ def _make_endpoint(base_url: str | None, model: str | None, api_key_env: str) ->
 
 def _parse_granularity(text: str) -> Granularity:
     """Return the value of `--split-by`. Raises BadRequest if it is unknown."""
-    granularities: dict[str, Granularity] = {"domain": "domain", "host": "host", "page": "page"}
+    granularities: dict[str, Granularity] = {name: name for name in (*GRANULARITIES, "auto")}
     if text not in granularities:
-        raise BadRequest(f"splits cannot be by {text!r}", action="use --split-by domain, host or page")
+        raise BadRequest(f"splits cannot be by {text!r}", action="use --split-by auto, domain, host, path or page")
     return granularities[text]
+
+
+def _parse_quota(text: str) -> dict[str, float]:
+    """Return the shares of `--quota` by unit. Raises BadRequest if a unit is unknown or a share is none."""
+    shares: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        unit, _, share = part.partition("=")
+        if unit not in QUOTA_UNITS:
+            raise BadRequest(
+                f"--quota {part!r} names no unit", action="write it as --quota host=0.3,recipe=0.2,easy=0.5"
+            )
+        shares[unit] = _parse_numbers(share, 1, "--quota")[0]
+    return shares
 
 
 def _parse_numbers(text: str, count: int, option: str) -> tuple[float, ...]:

@@ -62,11 +62,22 @@ def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
         )
 
 
-def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
+def format_yield(result: BuildResult, page_count: int) -> Iterator[str]:
+    """Yield a line with the tasks kept per 1,000 pages by recipe; nothing for the tasks of a file."""
+    shares = {
+        name: counts.kept_count * 1000 / page_count for name, counts in result.counts_by_recipe.items() if page_count
+    }
+    if shares:
+        parts = ", ".join(f"{name} {share:.1f}" for name, share in shares.items())
+        yield f"yield      tasks kept per 1,000 of {page_count:,} pages: {parts}"
+
+
+def format_splits(split_result: SplitResult) -> Iterator[str]:
     """Yield lines with the tasks and components of each split, and a warning if one component is too large to split.
 
-    `by` is the granularity of the components. Yields nothing if there are no tasks.
+    Yields nothing if there are no tasks.
     """
+    by = split_result.granularity
     if not split_result.tasks:
         return
     parts = (
@@ -76,9 +87,13 @@ def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
     )
     sizes = ", ".join(f"{size:,}" for size in split_result.component_sizes[:3])
     yield f"splits     {', '.join(parts)} components by {by}, the largest of {sizes} tasks"
+    if split_result.left_out:
+        yield f"           {split_result.left_out:,} of train left out: dev or test has their answer or a name"
     largest = split_result.component_sizes[0]
     if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
-        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
+        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by path, --split-by page, "}.get(
+            by, ""
+        )
         yield (
             f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
         )

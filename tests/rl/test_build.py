@@ -107,7 +107,7 @@ def test_no_domain_is_in_two_splits() -> None:
         == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
         != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
     )
-    assert list(tables.format_splits(made, "domain")) == [
+    assert list(tables.format_splits(made)) == [
         "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
     ]
 
@@ -120,9 +120,7 @@ def test_what_hangs_together() -> None:
 
 
 def test_one_component_for_all_is_told() -> None:
-    shown = list(
-        tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain")
-    )
+    shown = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0)))
     assert shown[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
     assert "one component holds 9 of 9" in shown[1]
     assert "--split-by page" in shown[2]
