@@ -15,6 +15,7 @@ from webemu.rl.tasks.recipes import english, prose, values
 from webemu.rl.tasks.recipes.gold import is_good_name
 from webemu.rl.tasks.recipes.parsed_page import ParsedPage
 from webemu.rl.tasks.recipes.statements import Statement
+from webemu.rl.tasks.recipes.years import find_years
 from webemu.rl.tasks.task import AnswerType
 
 _MONTH_YEAR = rf"(?:{'|'.join(values.MONTHS)}),? (?:1[5-9]|20)\d\d"
@@ -81,6 +82,7 @@ _BASED = re.compile(
     rf"(?P<name>{_NAME})(?:,| is) (?:which is )?(?:based|headquartered) in (?P<place>{_NAME}|[A-Z][a-z]{{3,}})\b"
 )
 _ABSTRACT = re.compile(r"[A-Z][a-z]+(?:ment|tion|sion|ing|ness|ity|ance|ence)s? of ")
+_CODE = re.compile(r"[{}<>=|\\^~`]|::|->|\(\)|https?:|www\.|\w_\w|[\ue000-\uf8ff¶]")
 _SECOND_PART = re.compile(
     r", (?:which|who|where|when|while|but|and|with|although|though|after|before|making|including|followed|followed by"
     r"|according|because|since|as|so|featuring|becoming|leading|citing|saying|whose)\b|;| \u2014 | \u2013 "
@@ -136,8 +138,9 @@ def _main_clauses(sentence: str) -> Iterator[str]:
 def _find_sentences(parsed: ParsedPage) -> Iterator[str]:
     """Yield the complete sentences of the page's paragraphs."""
     for line in parsed.lines:
-        if len(line) >= 30 and "|" not in line and not prose.CODE.search(line[:400]):
-            yield from (one for one in prose.split_sentences(line) if len(one) <= 260 and prose.is_english(one, 0.12))
+        for sentence in prose.split_sentences(line) if len(line) >= 30 and "|" not in line else ():
+            if len(sentence) <= 300 and not _CODE.search(sentence) and prose.is_english(sentence, 0.12):
+                yield sentence
 
 
 def _make_statement(parsed: ParsedPage, question: _Question, sentence: str) -> Statement:
@@ -170,6 +173,10 @@ def _read_sentence(sentence: str, parsed: ParsedPage) -> Iterator[_Question]:
         yield from _ask_money(match, parsed)
     if match := _SHARE.fullmatch(sentence):
         yield from _ask_share(match)
+    for thing in find_years(sentence):
+        templates = (f"In which year {thing.asks}?", f"In what year {thing.asks}?")
+        phrase = f"the year in which {thing.tells}"
+        yield _Question("date of a thing", templates, (thing.year,), "number", thing.year, phrase)
     for match in _OFFICE.finditer(sentence):
         yield from _ask_office(match)
     for match in (*_AGE.finditer(sentence), *_BASED.finditer(sentence)):
@@ -179,6 +186,9 @@ def _read_sentence(sentence: str, parsed: ParsedPage) -> Iterator[_Question]:
 def names_subject(subject: str, parsed: ParsedPage) -> bool:
     """True if the words contain a proper name and do not depend on the text around them."""
     if _VAGUE_SUBJECT.search(subject) or len(subject.split()) > 12 or _TIME_WORDS.search(subject):
+        return False
+    # A single word may be the surname of somebody whom only the page introduces.
+    if " " not in subject and not subject.isupper():
         return False
     words = _CAPITAL.findall(subject)
     # The first word of a sentence has a capital anyway: it is a name only if the page never has it in lower case.
@@ -360,7 +370,7 @@ def _ask_definition(match: re.Match[str], parsed: ParsedPage) -> Iterator[_Quest
     ):
         return
     if (
-        not names_subject(name, parsed)
+        (" " not in name and re.search(rf"\b{re.escape(name.lower())}\b", parsed.text) is not None)
         or _TIME_WORDS.search(what)
         or re.search(r"\b(?:it|its|their|his|her|he|she)\b", what)
     ):

@@ -43,7 +43,7 @@ def _comparable(store: StatementStore) -> dict[tuple[str, str, str], list[Statem
             or not (statement.relation in _ADVERBS or statement.relation.startswith("default"))
         ):
             continue
-        if statement.subject.kind == "thing" or store.is_unique_description(statement.subject.described):
+        if statement.subject.kind in ("thing", "article") or store.is_unique_description(statement.subject.described):
             groups[statement.relation, type(statement.amount).__name__, statement.subject.kind].append(statement)
     return {key: members for key, members in groups.items() if len({one.url for one in members}) >= 2}
 

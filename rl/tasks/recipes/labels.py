@@ -182,9 +182,10 @@ def describe_article(parsed: ParsedPage) -> tuple[str, str] | None:
         return None
     sentence = candidates[shared.index(max(shared))]
     first = sentence.split()[0]
-    # A word that the page also has in lower case is no name.
+    # A word that the page has in lower case, and never with a capital inside a sentence, is no name.
     is_common = re.search(rf"\b{re.escape(first.lower())}\b", parsed.text) is not None
-    words = english.lower_first(sentence) if is_common else sentence
+    is_common = is_common and re.search(rf"[a-z,] {re.escape(first)}\b", parsed.text) is None
+    words = english.lower_first(sentence) if is_common or first in ("The", "A", "An") else sentence
     return f"saying that {words.removesuffix('.')}", sentence
 
 
