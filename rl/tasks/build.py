@@ -22,6 +22,7 @@ from webemu.rl.tasks.filters.answerable import read_ranks, recall_at_cutoffs
 from webemu.rl.tasks.filters.duplicates import DuplicateFilter
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
 
 BATCH_SIZE = 64
 """Number of tasks that are filtered concurrently."""
@@ -39,18 +40,24 @@ EASY_BELOW = 0.25
 """Difficulty below which a task is easy."""
 
 
+MAX_ANSWER_SHARE = 0.01
+"""Largest share of tasks with the same answer in the family `crawl`, so that knowing a favourite answer gains nothing."""
+
+
 class Quota:
     """Largest number of tasks of one host, of one recipe, and of all easy tasks."""
 
-    def __init__(self, shares: Mapping[str, float], count: int) -> None:
-        """Make a quota. `shares` holds shares of `count` by unit; a unit that is missing has no limit."""
-        self.count = count
-        self._limits = {unit: ceil(share * count) for unit, share in shares.items()}
+    def __init__(self, shares: Mapping[str, float], count: int, natural: frozenset[str] = frozenset()) -> None:
+        """Make a quota. `shares` holds shares of `count` by unit; a unit that is missing has no limit. The answers of
+        the recipes in `natural` are limited in any case.
+        """
+        self.count, self._natural = count, natural
+        self._limits = {unit: ceil(share * count) for unit, share in {"answer": MAX_ANSWER_SHARE, **shares}.items()}
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def exceeded_unit(self, task: Task) -> str:
         """Return the unit whose limit one more such task exceeds; empty if none."""
-        keys = _quota_keys(task)
+        keys = self._keys(task)
         return next((f"{unit} {name}".strip() for unit, name in keys if self._is_full(unit, name)), "")
 
     def _is_full(self, unit: str, name: str) -> bool:
@@ -58,14 +65,14 @@ class Quota:
 
     def add(self, task: Task) -> None:
         """Count a task that was kept."""
-        self._counts.update(_quota_keys(task))
+        self._counts.update(self._keys(task))
 
-
-def _quota_keys(task: Task) -> list[tuple[str, str]]:
-    """Return the unit and the name of each limit that a task counts towards."""
-    hosts = {urls.host_of(one.url) for one in task.evidence}
-    easy = [("easy", "")] if task.difficulty is not None and task.difficulty < EASY_BELOW else []
-    return [("recipe", task.recipe), *(("host", host) for host in sorted(hosts)), *easy]
+    def _keys(self, task: Task) -> list[tuple[str, str]]:
+        """Return the unit and the name of each limit that a task counts towards."""
+        hosts = {urls.host_of(one.url) for one in task.evidence}
+        easy = [("easy", "")] if task.difficulty is not None and task.difficulty < EASY_BELOW else []
+        answer = [("answer", normalise(task.answers[0]))] if task.recipe in self._natural else []
+        return [("recipe", task.recipe), *(("host", host) for host in sorted(hosts)), *easy, *answer]
 
 
 @dataclass(slots=True)
@@ -123,7 +130,7 @@ def build(
         with asyncio.Runner() as runner:
             result = build({"infobox": recipe.make(sources, 0)}, 100, context, runner)
     """
-    result, duplicate_filter, quota = BuildResult(), DuplicateFilter(), Quota(quotas, count)
+    result, duplicate_filter, quota = BuildResult(), DuplicateFilter(), Quota(quotas, count, context.natural)
     open_streams = dict(streams)
     while (
         len(result.kept_tasks) < count

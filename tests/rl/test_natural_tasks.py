@@ -253,6 +253,13 @@ def test_quotas() -> None:
     assert quota.exceeded_unit(make(2, "b.example", "x")) == ""
 
 
+def test_no_answer_is_a_favourite() -> None:
+    quota = Quota({}, 10, frozenset({"fact"}))
+    quota.add(make(0, "a.example", "Ada Verin"))
+    assert quota.exceeded_unit(make(1, "b.example", "ada verin")) == "answer ada verin"
+    assert quota.exceeded_unit(make(1, "b.example", "ada verin", "table")) == ""
+
+
 def test_one_domain_is_split_more_finely() -> None:
     tasks = [make(number, f"{name}.site.org", str(number)) for number, name in enumerate("abcdefghij")]
     result = split_tasks(tasks, (0.6, 0.2, 0.2), 0, "auto")
