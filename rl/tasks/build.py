@@ -41,7 +41,7 @@ EASY_BELOW = 0.25
 
 
 MAX_ANSWER_SHARE = 0.01
-"""Largest share of tasks with the same answer in the family `crawl`, so that knowing a favourite answer gains nothing."""
+"""Largest share of tasks with the same answer in the family `crawl`: to know a favourite must gain nothing."""
 
 
 class Quota:

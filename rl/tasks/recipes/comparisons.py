@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 
+from webemu.rl.tasks.phrases import content_words
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes import english
 from webemu.rl.tasks.recipes.asking import is_sound
@@ -24,6 +25,10 @@ YEAR_PHRASE = "the year in which "
 """Beginning of the description of a year."""
 _AGE_NAME = re.compile(r"How old is (.*) reported to be\?")
 _WHEN = re.compile(r"(?:In which year|In what year|When) ((?:did|was|were) .*)\?")
+_PLAIN = frozenset("article saying year published came began founded released".split())
+"""Words of the questions themselves, which relate nothing."""
+_WORKS = frozenset(("published", "date of a thing"))
+"""Relations of works and foundations."""
 _ADVERBS = {
     "introduced": ("was introduced first", "was introduced last"),
     "deprecated": ("was deprecated first", "was deprecated last"),
@@ -142,7 +147,9 @@ def _years_between(sources: Sources, store: StatementStore, seed: int) -> Iterat
     pool += pool[1:]
     while len(pool) >= 2:
         first = pool.pop(0)
-        candidates = [one for one in pool if one.url != first.url and _years(first, one) >= 3]
+        candidates = [
+            one for one in pool if one.url != first.url and _years(first, one) >= 3 and _are_related(first, one)
+        ]
         # Events of one site are more likely to be asked about together.
         second = next((one for one in candidates if one.host == first.host), candidates[0] if candidates else None)
         if second is None:
@@ -193,6 +200,14 @@ def _years_older(sources: Sources, store: StatementStore, seed: int) -> Iterator
             )
 
 
+def _are_related(first: Statement, second: Statement) -> bool:
+    """True if somebody may think of both at once: they are of one site, both are works, or they share a word."""
+    if first.host == second.host or {first.relation, second.relation} <= _WORKS:
+        return True
+    words = [set(content_words(one.answer_phrase.removeprefix(YEAR_PHRASE))) - _PLAIN for one in (first, second)]
+    return any(len(word) > 3 for word in words[0] & words[1])
+
+
 def _years(first: Statement, second: Statement) -> int:
     """Return the number of years between two dated statements."""
     return abs(int(_order(first)[0] - _order(second)[0]))
@@ -209,7 +224,10 @@ def generate_between(sources: Sources, seed: int) -> Iterator[Task]:
         early, late = sorted((first, second), key=_order)
         days = int(_order(late)[0] - _order(early)[0])
         things = [one.subject.described or one.subject.name for one in (early, late) if one.subject]
-        if not 3 <= days <= MAX_DAYS:
+        is_apart = (
+            first.host != second.host and not set(content_words(things[0])) & set(content_words(things[1])) - _PLAIN
+        )
+        if not 3 <= days <= MAX_DAYS or is_apart:
             continue
         question = f"How many days after {things[0]} was {things[1]} published?"
         evidence = tuple(Evidence(one.url, one.quote, one.value, one.digest) for one in (early, late))
