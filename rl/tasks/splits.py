@@ -29,7 +29,7 @@ coarsest one that leaves enough tasks for dev and test.
 GRANULARITIES: tuple[Granularity, ...] = ("domain", "host", "path", "page")
 """Granularities from coarse to fine."""
 MAX_COMPONENT_SHARE = 0.6
-"""Largest share of all tasks that a component may have for `auto` to accept a granularity."""
+"""Largest share of all tasks that a component may have for `auto` to accept a granularity, and without a warning."""
 _PATH_PARTS = 3
 """Number of parts of a path that make its beginning."""
 _COMMON_NAME = 0.02

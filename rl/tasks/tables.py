@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from webemu.rl.tasks.build import BuildResult
-from webemu.rl.tasks.splits import SPLIT_NAMES, SplitResult
-
-MAX_COMPONENT_SHARE = 0.5
-"""Largest share of all tasks that one component may have before a warning is printed."""
+from webemu.rl.tasks.splits import MAX_COMPONENT_SHARE, SPLIT_NAMES, SplitResult
 
 
 def format_outcome(result: BuildResult) -> Iterator[str]:

@@ -19,6 +19,7 @@ from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.recipe import Recipe, Sources
 from webemu.rl.tasks.recipes import CRAWL, english, gold
 from webemu.rl.tasks.recipes.joins import blur
+from webemu.rl.tasks.recipes.store import load_store
 from webemu.rl.tasks.splits import leave_out_shared, split_tasks
 
 FILL = (
@@ -56,6 +57,7 @@ PAGES = [
             "The Old Bridge of Arlind was built in 1871 by masons from Orvale.",
             "Tam Orrin, the president of the Society for Arlind Bridges, has asked for a new roof.",
             "Peter Vance, 61, is the keeper of the gate.",
+            "Woodlark is a society for the care of old roofs in the towns of Orvale.",
         ),
     ),
     Seen(
@@ -66,6 +68,7 @@ PAGES = [
             "In 1902, the Quay Ferry Company bought a second boat from a yard in Borlind.",
             "Tam Orrin wrote 14 letters to the Ministry of Boats in 1902.",
             "Rosa Keene, 48, was the captain on the night watch.",
+            "Redstart is a society for the care of old roofs in the towns of Orvale.",
         ),
     ),
     Seen(
@@ -120,6 +123,12 @@ def test_facts_of_named_things(crawl: Crawl) -> None:
     assert found["How old is Peter Vance reported to be?"] == "61"
     assert found["In which version of Gridlock was gridlock.knot introduced?"] == "1.7.0"
     assert not any("news.example" in question or "page" in question for question in found)
+
+
+def test_two_things_of_one_definition_are_not_asked_for(crawl: Crawl) -> None:
+    statements = load_store(crawl).statements
+    assert {"Woodlark", "Redstart"} <= {one.answers[0] for one in statements}
+    assert not {"Woodlark", "Redstart"} & set(asked(crawl, "fact", 12).values())
 
 
 def test_a_description_stands_for_the_name(crawl: Crawl) -> None:

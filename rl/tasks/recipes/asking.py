@@ -71,8 +71,8 @@ def group_of(statement: Statement) -> tuple[str, str]:
 
 
 def usable(store: StatementStore) -> Sequence[Statement]:
-    """Return the statements whose value cannot be guessed from its popularity."""
-    return [one for one in store.statements if not store.is_popular(one)]
+    """Return the statements with one answer, which cannot be guessed from its popularity."""
+    return [one for one in store.statements if not store.is_popular(one) and not store.is_ambiguous(one)]
 
 
 def generate_facts(sources: Sources, seed: int) -> Iterator[Task]:

@@ -20,7 +20,7 @@ from webemu.rl.tasks.recipes.clauses import find_clause_statements
 from webemu.rl.tasks.recipes.interfaces import Entry, find_interface_statements, read_entries
 from webemu.rl.tasks.recipes.labels import describe_article, find_label_statements
 from webemu.rl.tasks.recipes.parsed_page import ParsedPage, eligible_pages
-from webemu.rl.tasks.recipes.statements import Statement
+from webemu.rl.tasks.recipes.statements import SUBJECT, Statement
 from webemu.rl.verify import normalise
 
 T = TypeVar("T")
@@ -74,6 +74,7 @@ class StatementStore:
         self._value_counts: Counter[tuple[str, str]] = Counter()
         self._relation_counts: Counter[str] = Counter()
         self._description_counts: Counter[str] = Counter()
+        self._answers_by_question: defaultdict[str, set[str]] = defaultdict(set)
 
     def add_page(self, parsed: ParsedPage) -> None:
         """Read one page."""
@@ -89,8 +90,8 @@ class StatementStore:
             self.statements.append(statement)
             self._value_counts[statement.relation, normalise(statement.answers[0])] += 1
             self._relation_counts[statement.relation] += 1
+            self._answers_by_question[_question_key(statement)].add(normalise(statement.answers[0]))
         self._description_counts.update({normalise(entry.subject.described) for entry in entries})
-        self._description_counts.update({normalise(one.answer_phrase) for one in self.statements[-len(entries) :]})
 
     def is_popular(self, statement: Statement) -> bool:
         """True if many statements of the same relation have the same value, so that it can be guessed."""
@@ -99,9 +100,18 @@ class StatementStore:
         # Versions are few, and each of them has many things.
         return count >= MIN_POPULAR and (is_large or (count > MAX_SAME and not isinstance(statement.amount, tuple)))
 
+    def is_ambiguous(self, statement: Statement) -> bool:
+        """True if the same question has another answer elsewhere: two pages define two things in the same words."""
+        return len(self._answers_by_question[_question_key(statement)]) > 1
+
     def is_unique_description(self, described: str) -> bool:
         """True if the words describe one thing of the crawl only."""
         return bool(described) and self._description_counts[normalise(described)] <= 1
+
+
+def _question_key(statement: Statement) -> str:
+    """Return the plainest question for a statement, normalised."""
+    return normalise(statement.templates[0].replace(SUBJECT, statement.subject.name if statement.subject else ""))
 
 
 def _read_article(parsed: ParsedPage) -> Article | None:
