@@ -27,7 +27,7 @@ CRAWL: tuple[Recipe, ...] = (
     Recipe("described", "crawl", asking.generate_described, "a fact about a thing that the question describes"),
     Recipe("joined", "crawl", joins.generate_bridges, "a fact about a thing that another page describes"),
     Recipe("blurred", "crawl", joins.generate_blurred, "the same, with years as decades and numbers as ranges"),
-    Recipe("common", "crawl", joins.generate_common, "the author or reference that two things have in common"),
+    Recipe("common", "crawl", joins.generate_common, "the one reference that two entries of a manual have in common"),
     Recipe(
         "related", "crawl", joins.generate_related, "which reference of a page has a version that another page states"
     ),

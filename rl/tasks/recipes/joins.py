@@ -1,5 +1,5 @@
 """Questions over two pages: one page describes what the other tells about (`joined`, `blurred`, `related`), or both
-have the answer in common (`common`).
+refer to the answer (`common`).
 """
 
 from __future__ import annotations
@@ -129,8 +129,7 @@ def _references(store: StatementStore) -> dict[tuple[str, str], list[Reference]]
 
 
 def generate_common(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield questions for what two pages have in common: a thing that both refer to, or the same author."""
-    yield from _share_values(sources, seed)
+    """Yield questions for the one thing that two pages both refer to. Each page alone refers to several."""
     store, per_page = load_store(sources.crawl), Counter[str]()
     names = NameIndex(store)
     references = {key: links for key, links in _references(store).items() if 2 <= len(links) <= 6}
@@ -181,25 +180,6 @@ def _common_task(
         if all(is_sound(sources.crawl, "common", one, question) for one in statements)
         else None
     )
-
-
-def _share_values(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield questions for the person or organisation that two things on different pages have in common."""
-    by_value: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
-    for statement in load_store(sources.crawl).statements:
-        if statement.subject is not None and statement.answer_type == "name" and statement.answer_phrase:
-            by_value[statement.relation, normalise(statement.answers[0])].append(statement)
-    for (relation, _), members in by_value.items():
-        distinct = list({one.url: one for one in members}.values())
-        if not 2 <= len(distinct) <= MAX_NAMESAKES + 1:
-            continue
-        first, second = distinct[:2]
-        things = [one.subject.described or one.subject.name for one in (first, second) if one.subject]
-        question = phrase_question(first, english.join_list([f"both {things[0]}", things[1]]), seed)
-        if relation in ("author", "director", "producer", "founder", "publisher", "creator") and all(
-            is_sound(sources.crawl, "common", one, question) for one in (first, second)
-        ):
-            yield make_task("common", question, [first, second])
 
 
 def generate_related(sources: Sources, seed: int) -> Iterator[Task]:
