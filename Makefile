@@ -29,11 +29,11 @@ in = $(foreach file,$(2),tests/$(1)/test_$(file).py)
 FAST = tests/worlds $(filter-out %/test_cli.py %/test_demo.py,$(wildcard tests/emulator/test_*.py)) \
   $(filter-out %/test_command.py %/test_inside.py,$(wildcard tests/agent_client/test_*.py)) \
   $(call in,api,cdx dialects dialects_a dialects_b dialects_c errors mcp native odd_records origin replay wiki) \
-  $(call in,index,analysis content dense_store http ledger parts payload_digests reading records replayed shard \
+  $(call in,index,analysis content dense_store http ledger parts reading records replayed shard \
     signals_parts sorter text titles views vocabulary) \
-  $(call in,ingest,charset dump extract sources times) \
-  $(call in,rl,chat curriculum rewards statistics tasks train_recipe user verify) \
-  $(foreach file,compose docs house kubernetes makefile plain_english release,tests/test_$(file).py)
+  $(call in,ingest,charset dump extract sources) \
+  $(call in,rl,chat curriculum rewards statistics tasks train_recipe verify) \
+  $(foreach file,compose docs house kubernetes plain_english release,tests/test_$(file).py)
 ELSEWHERE = --ignore=tests/clients --ignore=tests/trainers --ignore=tests/ray
 
 # An environment of a Python that webemu runs on, made if it is not there; one that is broken or too old is named.
@@ -68,7 +68,7 @@ test-all: $(DEV)
 	WEBEMU_TEST_CASES=all $(BIN)/python -m pytest $(PARALLEL) $(ELSEWHERE) $(ARGS)
 
 test-clients: $(CLIENTS)/clients.stamp
-	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
+	$(CLIENTS)/bin/python -m pytest tests/clients tests/test_examples.py $(ARGS)
 
 test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
@@ -89,7 +89,7 @@ check: lint types
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client rl benchmarks scripts
+	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client rl benchmarks scripts tests
 
 types: $(DEV)
 	$(BIN)/mypy

@@ -36,10 +36,10 @@ def parse_address(base_url: str) -> Address:
     if base_url.startswith(("http://", "https://")):
         return Address(base_url.rstrip("/"), base_url.rstrip("/"))
     if not base_url.startswith(UNIX_PREFIX):
-        raise ValueError(f"base_url must begin with http://, https:// or unix://, got {base_url!r}")
+        raise ValueError(f"the server address must begin with http://, https:// or unix://, got {base_url!r}")
     path = unquote(base_url.removeprefix(UNIX_PREFIX), errors="surrogateescape")
     if not path.strip("/") or "\0" in path:
-        raise ValueError(f"base_url {base_url!r} has no socket path; write it as unix:///run/webemu.sock")
+        raise ValueError(f"the server address {base_url!r} has no socket path; write it as unix:///run/webemu.sock")
     if not hasattr(socket, "AF_UNIX"):
-        raise ValueError(f"base_url {base_url!r} cannot be used: this system has no Unix sockets; use http://")
+        raise ValueError(f"the server address {base_url!r} needs Unix sockets, which this system lacks; use http://")
     return Address(base_url, "http://localhost", path)

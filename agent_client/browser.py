@@ -13,9 +13,9 @@ from webemu.agent_client.client import AsyncClient, Client
 from webemu.agent_client.errors import WebError
 from webemu.agent_client.page_display import Display
 from webemu.agent_client.tokens import TokenOffset, default_token_offset
-from webemu.agent_client.tools import InvalidToolCall, function_tool, refusal_text
+from webemu.agent_client.tools import InvalidToolCall, PropertySchema, function_tool, refusal_text
 
-_CURSOR = {
+_CURSOR: PropertySchema = {
     "type": "integer",
     "description": "Number in brackets above a display; the last display if not given.",
 }

@@ -124,7 +124,7 @@ def search_many(
 ) -> Iterator[ApiCall[list[SearchAnswer | ClientError]]]:
     """Yield the calls for many searches, in order, in batches that the server accepts."""
     options = {"page": page, "size": size, "as_of": as_of, "engine": engine}
-    entries = [{"q": _replace_surrogates(query[:MAX_QUERY_CHARS]), **options} for query in queries]
+    entries = [{"q": replace_surrogates(query[:MAX_QUERY_CHARS]), **options} for query in queries]
     for batch in _split_batches(entries, min(MAX_BATCH_QUERIES, MAX_BATCH_RESULTS // max(size, 1))):
         yield _batch_call("/v1/search", {"queries": batch}, len(batch), responses.parse_search_answer)
 
@@ -133,7 +133,7 @@ def open_many(
     urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
 ) -> Iterator[ApiCall[list[PageAnswer | ClientError]]]:
     """Yield the calls for many pages, in order, in batches that the server accepts."""
-    entries = [{"url": _replace_surrogates(url), "at": at} for url in urls]
+    entries = [{"url": replace_surrogates(url), "at": at} for url in urls]
     for batch in _split_batches(entries, MAX_BATCH_URLS):
         yield _batch_call(
             "/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), responses.parse_page_answer
@@ -146,7 +146,7 @@ def _path_with_query(route: str, **parameters: object) -> str:
     return f"{route}?{urlencode(params, errors='replace')}"
 
 
-def _replace_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return a text without lone surrogates, which models produce and no JSON reader accepts."""
     return text.encode("utf-8", "replace").decode()
 

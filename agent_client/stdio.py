@@ -43,7 +43,7 @@ def mcp(
 ) -> None:
     """Run an MCP server on standard input and output, for the web of a running server.
 
-    \\b
+    \b
     Example:
       webemu mcp --tools browse
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Required, TypedDict
+from typing import Literal, Required, TypedDict
 
 from webemu.agent_client import calls
 from webemu.agent_client.calls import ApiCall
@@ -28,7 +28,7 @@ MAX_MATCHES = 20
 class PropertySchema(TypedDict, total=False):
     """JSON schema of one parameter of a tool."""
 
-    type: Required[str]
+    type: Required[str | list[str]]
     description: str
     enum: list[str]
     minimum: int
@@ -37,17 +37,32 @@ class PropertySchema(TypedDict, total=False):
 
 
 class ParameterSchema(TypedDict):
-    """JSON schema of all parameters of a tool, as far as it is read here."""
+    """JSON schema of all parameters of a tool."""
 
+    type: Literal["object"]
     properties: dict[str, PropertySchema]
     required: list[str]
+    additionalProperties: bool
 
 
-def function_tool(
-    name: str, description: str, required: list[str], **properties: Mapping[str, object]
-) -> dict[str, Any]:
+class FunctionSchema(TypedDict):
+    """Name, purpose and parameters of a tool."""
+
+    name: str
+    description: str
+    parameters: ParameterSchema
+
+
+class ToolSchema(TypedDict):
+    """Tool definition."""
+
+    type: Literal["function"]
+    function: FunctionSchema
+
+
+def function_tool(name: str, description: str, required: list[str], **properties: PropertySchema) -> ToolSchema:
     """Return a tool definition in OpenAI's function format; `properties` are JSON schemas by parameter."""
-    parameters = {
+    parameters: ParameterSchema = {
         "type": "object",
         "properties": properties,
         "required": required,
@@ -56,7 +71,7 @@ def function_tool(
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-_URL = {"type": "string", "description": "Address of the page.", "maxLength": 4096}
+_URL: PropertySchema = {"type": "string", "description": "Address of the page.", "maxLength": 4096}
 
 TOOLS = [
     function_tool(
@@ -91,7 +106,7 @@ TOOLS = [
 ]
 """Tool definitions of search, open and find."""
 
-_PARAMETERS: dict[str, ParameterSchema] = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+_PARAMETERS = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
 
 
 class InvalidToolCall(ValueError):

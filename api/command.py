@@ -73,7 +73,7 @@ DnsPortOption = Annotated[
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Number of serving processes. [default: 1]", min=1)]
 CacheMbOption = Annotated[
-    int | None, typer.Option(help="Cache of rendered responses, in MB per process. [default: 64]")
+    int | None, typer.Option(min=0, help="Cache of rendered responses, in MB per process. [default: 64]")
 ]
 LogFormatOption = Annotated[
     str | None, typer.Option(help="Format of the log on standard error: text or json. [default: text]")

@@ -26,12 +26,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import httpx
 
 from webemu.agent_client import AsyncClient, Client
-from webemu.agent_client.asgi import Receive, Send
+from webemu.agent_client.asgi import Application, Message, Receive, Send
 
 CONNECTIONS = (1, 32, 256)
 """Connections of the asynchronous clients."""
@@ -73,7 +73,14 @@ class Echo(asyncio.Protocol):
             self.transport.write(self.answer)
 
 
-async def echo(scope: Any, receive: Receive, send: Send) -> None:
+class ClientOptions(TypedDict, total=False):
+    """Target of a client: an address, or an application in this process."""
+
+    base_url: str
+    app: Application
+
+
+async def echo(scope: Message, receive: Receive, send: Send) -> None:
     """Answer with the recorded bytes, as an ASGI application without a lifespan."""
     assert scope["type"] == "http"
     await receive()
@@ -130,7 +137,7 @@ def measure_threads(ask: Callable[[], object], threads: int, seconds: float) -> 
     return sum(counts) / (time.process_time() - started)
 
 
-async def measure_async_client(client_options: dict[str, Any], connections: int, seconds: float) -> float:
+async def measure_async_client(client_options: ClientOptions, connections: int, seconds: float) -> float:
     """Return the requests per core-second of `AsyncClient`; `client_options` holds its arguments."""
     async with AsyncClient(**client_options) as client:
         return await measure_async(lambda: client.search("river port"), connections, seconds)
@@ -152,7 +159,7 @@ async def measure_httpx(
 def print_costs(url: str, path: str, seconds: float) -> None:
     """Measure the requests per client core-second of each client and connection; print them as they come."""
     print(f"requests per client core-second; {len(Echo.answer)} bytes an answer")
-    client_options: dict[str, dict[str, Any]] = {
+    client_options: dict[str, ClientOptions] = {
         "TCP": {"base_url": url}, "Unix socket": {"base_url": f"unix://{path}"}, "in process": {"app": echo}
     }  # fmt: skip
     httpx_transports: dict[str, Callable[[], httpx.AsyncBaseTransport | None]] = {
@@ -227,7 +234,7 @@ async def time_async_calls(ask: Callable[[str], Awaitable[object]], subjects: li
     return durations
 
 
-async def measure_async_latency(client_options: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+async def measure_async_latency(client_options: ClientOptions, queries: list[str], pages: list[str]) -> str:
     """Measure searches and page views of one `AsyncClient`; return them as text."""
     async with AsyncClient(**client_options) as client:
         await time_async_calls(client.open, pages, len(pages))
@@ -235,7 +242,7 @@ async def measure_async_latency(client_options: dict[str, Any], queries: list[st
         return f"{search_line}; {format_times('page', await time_async_calls(client.open, pages, PAGES))}"
 
 
-def measure_latency(client_options: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+def measure_latency(client_options: ClientOptions, queries: list[str], pages: list[str]) -> str:
     """Measure searches and page views of one `Client`; return them as text."""
     with Client(**client_options) as client:
         time_calls(client.open, pages, len(pages))

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean
@@ -22,11 +20,11 @@ import trafilatura
 from selectolax.lexbor import LexborHTMLParser
 from warcio.archiveiterator import ArchiveIterator
 
+from benchmarks.views import bag_of_words
 from webemu.ingest.extract import extract_html, sniff_charset
 
 PAGES = "_derived/ccstyle_realpages_share.warc.gz"
 """Archive of the pages, below the folder of archives."""
-_WORD = re.compile(r"\w+")
 Extractor = Callable[[str, str], str]
 """Function from a decoded page and its URL to its text."""
 
@@ -76,11 +74,6 @@ def read_pages(archive: Path) -> Iterator[tuple[str, str]]:
                 body = record.content_stream().read()
                 charset = sniff_charset(body, content_type.lower().partition("charset=")[2] or None)
                 yield record.rec_headers.get_header("WARC-Target-URI"), body.decode(charset, "replace")
-
-
-def bag_of_words(text: str) -> Counter[str]:
-    """Return the bag of words of a text."""
-    return Counter(_WORD.findall(text.casefold()))
 
 
 def score_text(text: str, gold: str) -> tuple[float, float, float]:

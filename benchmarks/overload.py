@@ -44,8 +44,6 @@ class OpenLoop:
     """Number of answers by status; 0 counts requests not sent, -1 those without an answer."""
     seconds: dict[int, list[float]] = field(default_factory=dict)
     """Times of the answers by status."""
-    unmarked_failures: int = 0
-    """Refusals without Retry-After. Not counted at present."""
     busy_count: int = 0
     """Requests in flight."""
 

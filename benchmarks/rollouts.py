@@ -12,16 +12,16 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from trl import GRPOConfig, GRPOTrainer
 
 from webemu.rl.adapters import trl
 from webemu.rl.adapters.environment_config import EnvironmentConfig as Seat
+from webemu.rl.tasks import Task
 from webemu.rl.train.chat_model import load_model
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import grpo_config, train_grpo
-from webemu.rl.train.recipe import EpisodeSettings, read_recipe
+from webemu.rl.train.recipe import EpisodeSettings, Recipe, Stage, read_recipe
 from webemu.rl.train.served_web import ServedWeb, serve_web
 from webemu.rl.train.trainer import TrainingJob
 
@@ -29,24 +29,24 @@ STEPS, LATENCIES = 3, (0, 20)
 """Steps that are averaged, and milliseconds per tool call."""
 
 
-def measure_together(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
+def measure_together(web: ServedWeb, model: Path, policy: dict[str, object], folder: Path) -> float:
     """Return the seconds of a step as `webemu train` makes it."""
     recipe = read_recipe("tiny")[1]
     chat_model = load_model(str(model))
     job = TrainingJob(_short_stage(recipe), folder, seed=0)
     with EventLoopThread(web.server) as room:
         started_at = time.perf_counter()
-        train_grpo(job, chat_model, _fact_tasks(web), EpisodeSettings(recipe.limits, weather), room)
+        train_grpo(job, chat_model, _fact_tasks(web), EpisodeSettings(recipe.limits, policy), room)
         return (time.perf_counter() - started_at) / STEPS
 
 
-def measure_trl(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
+def measure_trl(web: ServedWeb, model: Path, policy: dict[str, object], folder: Path) -> float:
     """Return the seconds of a step in which TRL plays the episodes."""
     recipe = read_recipe("tiny")[1]
     chat_model = load_model(str(model))
     trainer_config = grpo_config(_short_stage(recipe), folder, 0)
     trainer_config.max_tool_calling_iterations = recipe.limits.turns
-    seats = trl.environment_factories(Seat(web.server, recipe.limits, weather))
+    seats = trl.environment_factories(Seat(web.server, recipe.limits, policy))
     trainer = GRPOTrainer(
         model=chat_model.model,
         reward_funcs=trl.reward,
@@ -60,16 +60,16 @@ def measure_trl(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Pa
     return (time.perf_counter() - started_at) / STEPS
 
 
-def _short_stage(recipe: Any) -> Any:
+def _short_stage(recipe: Recipe) -> Stage:
     """Return the last stage of the recipe, shortened."""
     return replace(recipe.stages[-1], steps=STEPS, resample=0, save=1000)
 
 
-def _fact_tasks(web: ServedWeb) -> list[Any]:
+def _fact_tasks(web: ServedWeb) -> list[Task]:
     return [task for task in web.tasks if task.recipe == "fact"]
 
 
-def _trl_options(grpo_config: GRPOConfig) -> dict[str, Any]:
+def _trl_options(grpo_config: GRPOConfig) -> dict[str, object]:
     """Return the options of a webemu configuration that TRL's own has too."""
     names = ("output_dir", "max_steps", "learning_rate", "per_device_train_batch_size", "num_generations",
              "steps_per_generation", "max_completion_length", "generation_kwargs", "max_tool_calling_iterations",
@@ -84,10 +84,11 @@ def main(run: Path) -> None:
         with tempfile.TemporaryDirectory() as work:
             measure_together(web, model, {}, Path(work))  # the first step is slower than others, and not measured
         for latency in LATENCIES:
-            weather = {"weather": {"latency": {"kind": "constant", "ms": latency}}} if latency else {}
+            weather: dict[str, object] = {"latency": {"kind": "constant", "ms": latency}}
+            policy: dict[str, object] = {"weather": weather} if latency else {}
             with tempfile.TemporaryDirectory() as work:
-                together_seconds = measure_together(web, model, weather, Path(work) / "a")
-                trl_seconds = measure_trl(web, model, weather, Path(work) / "b")
+                together_seconds = measure_together(web, model, policy, Path(work) / "a")
+                trl_seconds = measure_trl(web, model, policy, Path(work) / "b")
             print(
                 f"{latency:>3} ms a call: {together_seconds:.2f} s a step together, "
                 f"{trl_seconds:.2f} s by TRL, {trl_seconds / together_seconds:.1f} x"

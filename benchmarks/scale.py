@@ -21,12 +21,11 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from benchmarks.memory import read_anonymous_bytes
-from benchmarks.scale_model import build_report
+from benchmarks.scale_model import CommandFigures, QueryFigures, Size, build_report
 from webemu.index.catalog import Catalog
 from webemu.index.load_samples import sample_queries
 
@@ -96,7 +95,7 @@ class MemorySampler(threading.Thread):
         self.join()
 
 
-def measure_command(*arguments: str) -> dict[str, float]:
+def measure_command(*arguments: str) -> CommandFigures:
     """Run a `webemu` command; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
     command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     started = time.perf_counter()
@@ -113,7 +112,15 @@ def measure_command(*arguments: str) -> dict[str, float]:
         memory.stop()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return {"wall_s": time.perf_counter() - started, "core_s": usage.ru_utime + usage.ru_stime, **memory.peak_bytes}
+    peak_bytes = memory.peak_bytes
+    return {
+        "wall_s": time.perf_counter() - started,
+        "core_s": usage.ru_utime + usage.ru_stime,
+        "parent_own": peak_bytes["parent_own"],
+        "child_own": peak_bytes["child_own"],
+        "tree_own": peak_bytes["tree_own"],
+        "rss": peak_bytes["rss"],
+    }
 
 
 def measure_disk(folder: Path) -> dict[str, int]:
@@ -124,40 +131,50 @@ def measure_disk(folder: Path) -> dict[str, int]:
     }
 
 
-def measure_queries(folder: Path, samples_json: str, mode: str, seed: int) -> dict[str, Any]:
+def measure_queries(folder: Path, samples_json: str, mode: str, seed: int) -> QueryFigures:
     """Measure queries in a new process; `mode` is warm or cold, `samples_json` the queries and URLs as JSON."""
     command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), mode, str(seed)]
-    figures: dict[str, Any] = json.loads(
+    figures: QueryFigures = json.loads(
         subprocess.run(command, input=samples_json, check=True, capture_output=True, text=True).stdout
     )
     return figures
 
 
-def measure_size(pages: int, work: Path, workers: int) -> dict[str, Any]:
+def measure_size(pages: int, work: Path, workers: int) -> Size:
     """Return all figures of one size."""
     web, folder = work / "web", work / "c"
     options = ["--root", str(work), "--collection", "c"]
-    figures: dict[str, Any] = {"asked_for": pages, "workers": workers}
     print_step("generate")
-    figures["generate"] = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
-    figures["warc_bytes"] = sum(path.stat().st_size for path in web.rglob("*.warc.gz"))
+    generation = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
+    warc_bytes = sum(path.stat().st_size for path in web.rglob("*.warc.gz"))
     print_step("ingest")
-    figures["ingest"] = measure_command("ingest", str(web), *options, "--workers", str(workers), "--no-snapshot", "-q")
+    ingestion = measure_command("ingest", str(web), *options, "--workers", str(workers), "--no-snapshot", "-q")
     print_step("build")
-    figures["build"] = measure_command("snapshots", "build", *options, "--workers", str(workers))
+    build = measure_command("snapshots", "build", *options, "--workers", str(workers))
     with Catalog(folder, read_only=True) as catalog:
-        figures["pages"], figures["captures"], figures["links"], figures["hosts"] = catalog.db.execute(
+        page_count, captures, links, hosts = catalog.db.execute(
             "SELECT (SELECT count(*) FROM pages), count(*), (SELECT count(*) FROM links), count(DISTINCT url_host_name)"
             " FROM captures"
         ).fetchall()[0]
-    figures["snapshot"] = (folder / "CURRENT").read_text().strip()
-    figures["disk"] = measure_disk(folder)
     print_step("asking")
     queries, urls = sample_queries(folder, QUERY_COUNT, QUERY_COUNT, "scale")
     samples_json = json.dumps([queries, [url for url, _ in urls]])
-    figures["warm"] = measure_queries(folder, samples_json, "warm", 0)
-    figures["cold"] = [measure_queries(folder, samples_json, "cold", seed) for seed in range(COLD_ROUNDS)]
-    return figures
+    return {
+        "asked_for": pages,
+        "workers": workers,
+        "generate": generation,
+        "warc_bytes": warc_bytes,
+        "ingest": ingestion,
+        "build": build,
+        "pages": page_count,
+        "captures": captures,
+        "links": links,
+        "hosts": hosts,
+        "snapshot": (folder / "CURRENT").read_text().strip(),
+        "disk": measure_disk(folder),
+        "warm": measure_queries(folder, samples_json, "warm", 0),
+        "cold": [measure_queries(folder, samples_json, "cold", seed) for seed in range(COLD_ROUNDS)],
+    }
 
 
 def print_step(name: str) -> None:

@@ -2,16 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import exp, log
 from statistics import linear_regression, median
-from typing import Any
+from typing import Literal, NotRequired, TypedDict
 
 PREDICTED_SIZES = (10_000_000, 100_000_000)
 """Sizes, in pages, that are predicted."""
-Size = Mapping[str, Any]
-"""Figures of one size, as `benchmarks.scale` writes them in JSON."""
-MB, GB, MS = 1e6, 1e9, 1.0
+
+
+class CommandFigures(TypedDict):
+    """Cost of a `webemu` command: seconds, and the greatest anonymous and resident memory in bytes."""
+
+    wall_s: float
+    core_s: float
+    parent_own: int
+    """Anonymous memory of the process itself."""
+    child_own: int
+    """Anonymous memory of its largest child."""
+    tree_own: int
+    """Anonymous memory of the process and all its children."""
+    rss: int
+    """Largest resident set of one process."""
+
+
+class RequestFigures(TypedDict):
+    """Cost of one request: means, and percentiles of the time."""
+
+    asked: int
+    """Number of requests."""
+    core_us: float
+    p50_ms: float
+    p99_ms: float
+    read_bytes: float
+
+
+class QueryFigures(TypedDict):
+    """Figures of a process that opens the collection and asks it."""
+
+    bytes: NotRequired[int]
+    """Size of all files, in a cold process."""
+    resident: NotRequired[int]
+    """Bytes of the files that are in the page cache all the same, in a cold process."""
+    open_s: float
+    open_bytes: int
+    search: RequestFigures
+    fetch: RequestFigures
+    own: int
+    """Anonymous memory in bytes."""
+
+
+class Size(TypedDict):
+    """Figures of one size, as `benchmarks.scale` writes them in JSON."""
+
+    asked_for: int
+    """Pages that the generator was asked for."""
+    workers: int
+    generate: CommandFigures
+    warc_bytes: int
+    ingest: CommandFigures
+    build: CommandFigures
+    pages: int
+    captures: int
+    links: int
+    hosts: int
+    snapshot: str
+    disk: dict[str, int]
+    """Bytes by part of the collection."""
+    warm: QueryFigures
+    cold: list[QueryFigures]
+
+
+MB, MS = 1e6, 1.0
 _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("ingest", lambda figures: figures["ingest"]["core_s"], 1, "core-s"),
     ("ingest, wall", lambda figures: figures["ingest"]["wall_s"], 1, "s"),
@@ -46,7 +108,9 @@ ASSUMPTIONS = """The model continues each fitted line y = a * pages ** b. It ass
 - that memory stays what it is at the largest size measured where its exponent is small."""
 
 
-def _median_of_cold(size: Size, kind: str, name: str) -> float:
+def _median_of_cold(
+    size: Size, kind: Literal["search", "fetch"], name: Literal["p50_ms", "p99_ms", "read_bytes"]
+) -> float:
     """Return the median over the cold processes."""
     return float(median(cold[kind][name] for cold in size["cold"]))
 

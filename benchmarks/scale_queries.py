@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from benchmarks.memory import read_anonymous_bytes
+from benchmarks.scale_model import QueryFigures, RequestFigures
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -72,7 +72,7 @@ def count_read_bytes() -> int:
     return int(next(line for line in lines if line.startswith("read_bytes")).partition(":")[2])
 
 
-def measure_calls(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
+def measure_calls(calls: Sequence[Callable[[], object]]) -> RequestFigures:
     """Make the requests; return the core-microseconds, median and p99 milliseconds, and bytes read of one."""
     durations, before, cpu_seconds = [], count_read_bytes(), time.process_time()
     for call in calls:
@@ -106,25 +106,32 @@ def main(folder: Path, mode: str, seed: int) -> None:
     """Open the collection, measure, and print the figures as JSON."""
     queries, urls = json.load(sys.stdin)
     rng = Random(seed)
-    figures: dict[str, Any] = {}
+    sizes: dict[str, int] = {}
     if mode == "cold":
         queries, urls = rng.sample(queries, min(COLD_REQUESTS, len(queries))), rng.sample(urls, COLD_REQUESTS)
         files = list_files(folder)
         for path in files:
             drop_from_cache(path)
-        figures["bytes"], figures["resident"] = (
-            sum(path.stat().st_size for path in files),
-            sum(map(count_resident_bytes, files)),
-        )
+        sizes = {
+            "bytes": sum(path.stat().st_size for path in files),
+            "resident": sum(map(count_resident_bytes, files)),
+        }
     before, started = count_read_bytes(), time.perf_counter()
     world = open_world(folder)
-    figures["open_s"], figures["open_bytes"] = time.perf_counter() - started, count_read_bytes() - before
+    open_seconds, open_bytes = time.perf_counter() - started, count_read_bytes() - before
+    costs: dict[str, RequestFigures] = {}
     for name, calls in build_calls(world, queries[:WARM_REQUESTS], urls[:WARM_REQUESTS]).items():
         for call in calls if mode == "warm" else ():
             call()
-        figures[name] = measure_calls(calls)
-    figures["own"] = read_anonymous_bytes("self")
-    print(json.dumps(figures))
+        costs[name] = measure_calls(calls)
+    figures: QueryFigures = {
+        "open_s": open_seconds,
+        "open_bytes": open_bytes,
+        "search": costs["search"],
+        "fetch": costs["fetch"],
+        "own": read_anonymous_bytes("self"),
+    }
+    print(json.dumps({**sizes, **figures}))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -319,7 +318,7 @@ def parse_arguments(arguments: list[str]) -> tuple[Plan, Path | None]:
     return Plan(**options), json_path
 
 
-def run_and_check(folder: Path, plan: Plan) -> tuple[SoakRun, list[Check], dict[str, Any]]:
+def run_and_check(folder: Path, plan: Plan) -> tuple[SoakRun, list[Check], dict[str, object]]:
     """Do a whole run in a folder; return its observations, checks and figures."""
     run = SoakRun(plan)
     requests_by_kind = prepare_webs(folder, plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import linear_regression, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.soak_run import SoakRun
 
@@ -28,7 +28,7 @@ class Check(NamedTuple):
     """Figures that the check is based on."""
 
 
-def run_checks(run: SoakRun) -> tuple[list[Check], dict[str, Any]]:
+def run_checks(run: SoakRun) -> tuple[list[Check], dict[str, object]]:
     """Return all checks, and the figures of the run."""
     slopes = measure_growth(run.memory_samples)
     results = [
@@ -201,7 +201,7 @@ def compute_percentiles(times: Sequence[float]) -> dict[str, float]:
     return {**figures, "max": round(1e3 * sorted_times[-1], 1)}
 
 
-def _compute_figures(run: SoakRun, slopes: dict[str, float]) -> dict[str, Any]:
+def _compute_figures(run: SoakRun, slopes: dict[str, float]) -> dict[str, object]:
     """Return the figures of the run by name, as JSON."""
     answered = sum(run.observations.statuses.values())
     all_times = [one for times in run.observations.seconds_by_kind.values() for one in times]

@@ -66,7 +66,6 @@ class SoakRun:
     ingest_seconds: float = 0.0
     wall: float = 0.0
     client_cpu: float = 0.0
-    server_cpu: float = 0.0
     server_counts: dict[tuple[str, int], int] = field(default_factory=dict)
     """Requests that `/metrics` reports at the end, by place and status."""
     reference_digests: dict[tuple[SoakRequest, str], bytes] = field(default_factory=dict)

@@ -8,12 +8,17 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from webemu.emulator import config, ending, extras
+
+if TYPE_CHECKING:  # Typer's copy of click, which is no public module
+    from typer._click.core import Command as ClickCommand
+    from typer._click.core import Context
+    from typer._click.formatting import HelpFormatter
 
 COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Use it": {
@@ -89,7 +94,7 @@ class LazyCommandGroup(TyperGroup):
         """Import and return a command; None if the name is unknown."""
         return _load_command(cmd_name) if cmd_name in COMMANDS else None
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, ClickCommand | None, list[str]]:
         """Resolve a command. An unknown name fails with suggestions; a missing package fails before the options are
         checked.
         """
@@ -106,7 +111,7 @@ class LazyCommandGroup(TyperGroup):
             raise absent  # before the options are checked: without its packages no options would help
         return resolved
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Context) -> object:
         """Run the command; Ctrl-C ends it with exit status 130 and without a traceback."""
         try:
             return super().invoke(ctx)
@@ -114,7 +119,7 @@ class LazyCommandGroup(TyperGroup):
             print("webemu: interrupted", file=sys.stderr)
             raise typer.Exit(ending.EXIT_INTERRUPTED) from None
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the command list of `--help`, a section for each group, without importing any command."""
         width = max(map(len, COMMANDS))
         for group, commands in COMMAND_GROUPS.items():

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.logs import LOG_FORMATS
@@ -86,6 +85,7 @@ class Config:
             )
         for name, number, minimum in [
             ("workers", self.workers, 1),
+            ("cache_mb", self.cache_mb, 0),
             ("slow_ms", self.slow_ms, 0),
             ("compress", self.compress, 0),
         ]:
@@ -146,7 +146,8 @@ def load_config(flags: Mapping[str, object], environ: Mapping[str, str] | None =
     }
     flag_names = {name: f"--{name.replace('_', '-')}" for name in flags}
     values |= {name: (value, flag_names[name]) for name, value in flags.items() if value is not None}
-    return Config(**{name: _convert_setting(name, value, source) for name, (value, source) in values.items()})
+    single_settings = {name: _parse_setting(name, value, source) for name, (value, source) in values.items()}
+    return Config(**{name: getattr(config, name) for name, config in single_settings.items()})
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
@@ -202,8 +203,8 @@ def _read_file(path: Path) -> dict[str, object]:
     return values
 
 
-def _convert_setting(name: str, value: object, source: str) -> Any:
-    """Return a value in the type of its setting. Raises BadRequest, which names the source."""
+def _parse_setting(name: str, value: object, source: str) -> Config:
+    """Return the default settings with one replaced by a value. Raises BadRequest, which names the source."""
     setting_type = type(getattr(Config(), name))
     try:
         if isinstance(value, bool) or not isinstance(value, int | str | Path):
@@ -216,7 +217,6 @@ def _convert_setting(name: str, value: object, source: str) -> Any:
         ) from None
     # Validate this setting alone, so that the error can name its source; the complete Config is validated again later.
     try:
-        replace(Config(), **{name: typed})
+        return replace(Config(), **{name: typed})
     except BadRequest as error:
         raise BadRequest(f"{error.message} (from {source})", action=error.action) from None
-    return typed

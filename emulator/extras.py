@@ -43,8 +43,6 @@ and `dense` share.
 """
 POSIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 """Modules of the standard library that Windows lacks."""
-PACKAGES = ("agent_client", "api", "emulator", "index", "ingest", "rl")
-"""Top-level packages of webemu."""
 _EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 

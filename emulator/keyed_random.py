@@ -13,6 +13,8 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 _NORMAL = NormalDist()
+_GREATEST_BELOW_1 = 1 - 2**-53
+"""Greatest double below 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,9 @@ class KeyedRandom:
     def uniform(self, *key_parts: object) -> float:
         """Return a number from 0 to below 1."""
         text = "\0".join([self.key, *map(str, key_parts)])
-        # 56 bits, more than the 53 of a double's mantissa.
-        return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()[:7], "big") / 2**56
+        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+        # 56 bits, more than the 53 of a double's mantissa: the quotient of the greatest four integers rounds to 1.
+        return min(int.from_bytes(digest[:7], "big") / 2**56, _GREATEST_BELOW_1)
 
     def bernoulli(self, rate: float, *key_parts: object) -> bool:
         """True with probability `rate`."""
@@ -42,7 +45,8 @@ class KeyedRandom:
 
     def normal(self, *key_parts: object) -> float:
         """Return a number from the normal distribution with mean 0 and standard deviation 1."""
-        return _NORMAL.inv_cdf((self.uniform(*key_parts) * 2**53 + 0.5) / (2**53 + 1))
+        # Half a step above 0 and, for the greatest number, back below 1: at both ends the inverse is infinite.
+        return _NORMAL.inv_cdf(min((self.uniform(*key_parts) * 2**53 + 0.5) / (2**53 + 1), _GREATEST_BELOW_1))
 
     def choice(self, items: Sequence[Item], *key_parts: object) -> Item:
         """Return one of the items. Raises IndexError if there are none."""

@@ -31,6 +31,7 @@ SNAPSHOT_SOURCES = (
     "index/columns.py",
     "index/evaluation/held_out.py",
     "index/lookup.py",
+    "index/query_rows.py",
     "index/resolve.sql",
     "index/schema.py",
     "index/signals/duplicates.py",

@@ -58,6 +58,8 @@ def sql(
                 _print_rows(catalog.db.execute(query), form)
             elif (relation := catalog.db.sql(query)) is not None:
                 relation.show(max_width=shutil.get_terminal_size((120, 40)).columns)
+        except duckdb.InvalidInputException as error:
+            raise BadRequest(str(error), action="use SELECT: this command only reads the catalog") from error
         except duckdb.Error as error:
             raise BadRequest(str(error), action='see the columns: webemu sql "DESCRIBE captures"') from error
 
@@ -139,7 +141,7 @@ def list_(collection: Collection = None, root: RootOption = None) -> None:
         print(
             f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
             f" {manifest.captures:,} captures, {manifest.hosts:,} hosts"
-            + (f", {manifest.dense['vectors']:,} vectors of {manifest.dense['model']}" if manifest.dense else "")
+            + (f", {manifest.dense.vectors:,} vectors of {manifest.dense.model}" if manifest.dense else "")
         )
 
 
@@ -165,13 +167,15 @@ def _weights(text: str) -> Weights:
     try:
         data_row = json.loads(text)
         defaults = asdict(Weights())
+        if unknown_names := sorted(data_row.keys() - defaults.keys()):
+            raise ValueError(f"there is no weight {unknown_names[0]!r}")
         weights = {name: type(defaults[name])(value) for name, value in data_row.items()}
         if invalid_names := [name for name, value in weights.items() if not 0 <= value < inf]:
             raise ValueError(
                 f"{invalid_names[0]} must be a finite number of at least 0, got {weights[invalid_names[0]]}"
             )
         return Weights(**weights)
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         names = ", ".join(field.name for field in fields(Weights))
         raise BadRequest(f"--weights is invalid: {error}", action=f"give a JSON object with any of {names}") from error
 

@@ -5,24 +5,15 @@ Digests that WARC records state are in `webemu.index.payload_digests`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
-_READ_BYTES = 1 << 20
 
-
-def hash_file(path: Path, progress: Callable[[int], None] | None = None) -> int:
-    """Return 63 bits of blake2b over a file: equal bytes are one source under any name.
-
-    `progress` is called with the number of bytes that each step read.
-    """
-    digest = blake2b(digest_size=8)
+def hash_file(path: Path) -> int:
+    """Return 63 bits of blake2b over a file: equal bytes are one source under any name."""
     with path.open("rb", buffering=0) as file:
-        while piece := file.read(_READ_BYTES):
-            digest.update(piece)
-            if progress is not None:
-                progress(len(piece))
+        digest = file_digest(file, partial(blake2b, digest_size=8))
     return int.from_bytes(digest.digest()) >> 1  # 63 bits: ids are signed 64-bit integers in DuckDB
 
 

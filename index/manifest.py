@@ -12,13 +12,35 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from webemu.emulator.errors import SnapshotError
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 FORMAT = 7
 """Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingManifest:
+    """The models and vectors of a snapshot, which `webemu.index.dense` made."""
+
+    base: str
+    """Id of the snapshot without vectors."""
+    model: str
+    """Folder or id of the model, as given."""
+    digest: str
+    passages: int
+    """Windows of a page that are embedded, at most."""
+    precision: str
+    dimensions: int
+    vectors: int
+    scale: float
+    """Factor that rows of length 1 were multiplied by before rounding."""
+    recall: float | None
+    """Share of the ten nearest pages that the graph finds, for titles as queries; None without a graph."""
+    reranker: str
+    """Folder or id of a cross-encoder; empty if there is none."""
+    reranker_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +74,8 @@ class Manifest:
     """Hashes of the snapshot's own files by path; those it shares with shards are in `shard.json`."""
     weights: dict[str, float] = field(default_factory=dict)
     """Weights of the ranking features (`webemu.index.rank`)."""
-    dense: dict[str, Any] | None = None
-    """Fields of `webemu.index.dense.store.EmbeddingManifest` for a snapshot with vectors; None for one without."""
+    dense: EmbeddingManifest | None = None
+    """None for a snapshot without vectors."""
     contents: tuple[str, ...] = ()
     """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
 
@@ -75,12 +97,12 @@ def read_manifest(folder: Path) -> Manifest:
             location=f"{folder}/manifest.json",
         ) from error
     # Unknown fields are ignored, so that an older version can say which format it does not read.
-    field_names = {field_info.name for field_info in fields(Manifest)}
-    field_values: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in field_names
-    }
+    for name in values.keys() - {field_info.name for field_info in fields(Manifest)}:
+        del values[name]
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     try:
-        return Manifest(**field_values)
+        dense = values.pop("dense", None)
+        return Manifest(**values, dense=EmbeddingManifest(**dense) if dense else None)
     except TypeError as error:
         raise SnapshotError(
             f"snapshot {folder.name} is of another version: {error}",

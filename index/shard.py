@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from hashlib import blake2b
@@ -154,6 +154,37 @@ def encode_view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> 
     return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
 
 
+class _PageWriter:
+    """Writer of the result records and page views of a shard."""
+
+    def __init__(self, records: BlobWriter, views: BlobWriter, on_page: Callable[[], None]) -> None:
+        self._records, self._views, self._on_page = records, views, on_page
+        self._compressor = zstandard.ZstdCompressor(level=3)
+        self.page_count = 0
+        """Pages so far."""
+
+    def write_view(self, row: PageRow) -> None:
+        """Write the view of a page, and count the page."""
+        self._views.add(encode_view(row["title"] or "", row["text"], self._compressor))
+        self.page_count += 1
+        self._on_page()
+
+    def write_searchable(
+        self, rows: Iterable[PageRow], link_texts: Mapping[tuple[int, int], LinkTexts]
+    ) -> Iterator[IndexEntry]:
+        """Write the records and the views of pages, and yield what is indexed of each."""
+        for row in rows:
+            day, title, language = page_day(row), row["title"] or "", row["language"] or ""
+            analyzed = analyze_text(row["text"], language)
+            is_published = row["published"] is not None
+            self._records.add(
+                encode_record(row["url"], title or row["url"], to_day_number(day), analyzed, language, is_published)
+            )
+            self.write_view(row)
+            anchors = tuple(link_texts.get((row["source_id"], row["warc_record_offset"]), ()))
+            yield IndexEntry(row["url"], title, analyzed.all_terms, row["mime"] or "", language, str(day), anchors)
+
+
 def build_shard(
     root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
     on_page: Callable[[], None], partition: Partition = UNPARTITIONED,
@@ -167,46 +198,20 @@ def build_shard(
     folder = root / f".{name}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    compressor = zstandard.ZstdCompressor(level=3)
     with (
         Catalog(collection, read_only=True) as catalog,
         BlobWriter(folder / "records") as records,
         BlobWriter(folder / "views") as views,
     ):
         catalog.db.execute("SET threads = 1")  # shards are built by several processes at once
-
-        def entries() -> Iterator[IndexEntry]:
-            link_texts = _anchors_by_page(anchors, spans)
-            for row in _page_rows(catalog, spans, True, partition):
-                day = page_day(row)
-                title, text = row["title"] or "", row["text"]
-                analyzed = analyze_text(text, row["language"] or "")
-                is_published = row["published"] is not None
-                records.add(
-                    encode_record(
-                        row["url"],
-                        title or row["url"],
-                        to_day_number(day),
-                        analyzed,
-                        row["language"] or "",
-                        is_published,
-                    )
-                )
-                views.add(encode_view(title, text, compressor))
-                on_page()
-                yield IndexEntry(
-                    row["url"], title, analyzed.all_terms, row["mime"] or "", row["language"] or "", str(day),
-                    tuple(link_texts.get((row["source_id"], row["warc_record_offset"]), ())),
-                )  # fmt: skip
-
-        documents = write_index(folder / "text", entries(), weights)
-        pages = documents
+        writer = _PageWriter(records, views, on_page)
+        searchable_rows = _page_rows(catalog, spans, True, partition)
+        entries = writer.write_searchable(searchable_rows, _anchors_by_page(anchors, spans))
+        documents = write_index(folder / "text", entries, weights)
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _page_rows(catalog, spans, False, partition):
-            views.add(encode_view(row["title"] or "", row["text"], compressor))
-            on_page()
-            pages += 1
-    shard = Shard(name, spans, documents, pages, hash_folder(folder))
+            writer.write_view(row)
+    shard = Shard(name, spans, documents, writer.page_count, hash_folder(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

@@ -16,7 +16,7 @@ from importlib.resources import files
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -32,6 +32,7 @@ from webemu.index.lookup import write_lookup
 from webemu.index.manifest import FORMAT, Manifest, hash_contents, read_manifest, set_current, write_manifest
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
+from webemu.index.query_rows import stream_rows
 from webemu.index.rank import Weights
 from webemu.index.signals.anchors import gather_anchors
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
@@ -228,14 +229,14 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition)
         _prepare_features(catalog.db)
         write_columns(temporary / "columns", _column_rows(catalog.db))
-        write_members(temporary / DUPLICATES_FOLDER, _stream_rows(catalog.db, MEMBERS))
-        titles = [title for (title,) in _stream_rows(catalog.db, _TITLES)]
+        write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
+        titles = [title for (title,) in stream_rows(catalog.db, _TITLES)]
         write_titles(temporary / TITLES_FOLDER, titles)
         sizes = [shard.documents for shard in shards_built]
         write_words(temporary / WORDS_FILE, titles, sample_texts(list(zip(homes, sizes, strict=True))))
         captures = _query_int(catalog.db, "SELECT count(*) FROM served")
         archives = catalog.db.execute(_ARCHIVES).fetchall()
-        surts = _stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
+        surts = stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
         rows, pairs = _capture_rows(catalog.db), PairSorter(catalog.db)
         urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, pairs)
     manifest = Manifest(
@@ -289,12 +290,6 @@ def _query_int(db: duckdb.DuckDBPyConnection, sql: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _stream_rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
-    db.execute(sql)
-    while rows := db.fetchmany(10_000):
-        yield from rows
-
-
 _COLUMNS = f"""
 WITH placed AS (
   SELECT p.source_id, p.warc_record_offset,
@@ -330,7 +325,7 @@ def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
     alike.
     """
     domains = {domain: number for number, (domain,) in enumerate(db.execute(_DOMAINS).fetchall())}
-    for since, until, day, domain, *features in _stream_rows(db, _COLUMNS):
+    for since, until, day, domain, *features in stream_rows(db, _COLUMNS):
         yield since, until, to_day_number(day), domains[domain or ""], *features
 
 
@@ -348,5 +343,5 @@ ORDER BY url, time, kind = 'response', own_source, own_offset
 
 def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
     """Yield the rows of `write_lookup`, ordered by URL and time."""
-    for url, file, offset, length, *capture_fields in _stream_rows(db, _CAPTURES):
+    for url, file, offset, length, *capture_fields in stream_rows(db, _CAPTURES):
         yield url, (None if file is None else [file, offset, length]), *capture_fields

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from webemu.index.record_head import decode_head
 from webemu.ingest.readers.heads import TRUNCATED_HEADER, is_usable
+from webemu.ingest.readers.plain_records import skip_line_ends
 from webemu.ingest.records import MAX_HEAD, Skip
 
 _WINDOW_BYTES = 1 << 20
@@ -69,18 +70,18 @@ def begins_arc(text: bytes) -> bool:
 
 def convert_records(fd: int, size: int) -> Iterator[ArcRecord | Skip]:
     """Yield all records of an unpacked ARC file in order, and skips for what is not one."""
-    offset = _skip_line_ends(fd, 0, size)
+    offset = skip_line_ends(fd, 0, size)
     while offset < size:
         window = os.pread(fd, _MAX_LINE_BYTES, offset)
         line = _expected_line(window)
         if line is None:
             end = find_next_line(fd, offset + 1, size)
-            yield Skip("junk-between-records", offset, end - offset, repr(os.pread(fd, 40, offset)))
+            yield Skip("junk-between-records", offset, end - offset)
             offset = end
             continue
         start = offset + line.size
         reason = _find_flaw(fd, start, line.length, size)
-        end = _skip_line_ends(fd, start + line.length, size) if not reason else find_next_line(fd, start, size)
+        end = skip_line_ends(fd, start + line.length, size) if not reason else find_next_line(fd, start, size)
         if not reason:
             yield ArcRecord(_build_head(line, line.length), start, line.length)
         elif reason == "truncated-record" and end == size:
@@ -93,13 +94,12 @@ def convert_records(fd: int, size: int) -> Iterator[ArcRecord | Skip]:
 def _convert_cut_record(fd: int, offset: int, start: int, line: ArcLine, size: int) -> Iterator[ArcRecord | Skip]:
     """Yield the remainder of the last record of a cut file, and the skip that counts what is missing."""
     existing_bytes, missing_bytes = size - start, start + line.length - size
-    target, record_type, content_type = _choose_warc_type(line)
-    detail = f"{existing_bytes} of {line.length} bytes"
+    _, record_type, content_type = _choose_warc_type(line)
     if is_usable([("WARC-Type", record_type), ("Content-Type", content_type)], os.pread(fd, MAX_HEAD, start)):
         yield ArcRecord(_build_head(line, existing_bytes, {TRUNCATED_HEADER: "unspecified"}), start, existing_bytes)
-        yield Skip("truncated-record", size, 0, f"{target[:200]}: {detail}", lost_bytes=missing_bytes)
+        yield Skip("truncated-record", size, 0, lost_bytes=missing_bytes)
     else:
-        yield Skip("truncated-record", offset, size - offset, detail)
+        yield Skip("truncated-record", offset, size - offset)
 
 
 def _expected_line(text: bytes) -> ArcLine | None:
@@ -160,7 +160,7 @@ def _find_flaw(fd: int, start: int, length: int, size: int) -> str:
         return "bad-content-length"
     if start + length > size:
         return "truncated-record"
-    end = _skip_line_ends(fd, start + length, size)
+    end = skip_line_ends(fd, start + length, size)
     # At least two bytes of line ends behind the block: a wrong length hardly leads to such a place.
     if end == size or end > start + length + 1:
         return ""
@@ -203,17 +203,6 @@ def _to_warc_date(digits: str) -> str:
     digits = digits[:14].ljust(14, "0")
     month, day = max(digits[4:6], "01"), max(digits[6:8], "01")
     return f"{digits[:4]}-{month}-{day}T{digits[8:10]}:{digits[10:12]}:{digits[12:]}Z"
-
-
-def _skip_line_ends(fd: int, offset: int, size: int) -> int:
-    """Return the offset of the first byte from `offset` on that is not part of a line end."""
-    while offset < size:
-        window = os.pread(fd, _MAX_LINE_BYTES, offset)
-        remaining_bytes = window.lstrip(b"\r\n")
-        offset += len(window) - len(remaining_bytes)
-        if remaining_bytes:
-            break
-    return offset
 
 
 def find_next_line(fd: int, offset: int, size: int) -> int:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from hashlib import blake2b, sha1
-from typing import Any
+from typing import NamedTuple, NotRequired, TypedDict
 from urllib.parse import urlsplit
 
 from webemu.emulator import urls
@@ -25,7 +25,7 @@ from webemu.index.payloads import MAX_PAYLOAD
 from webemu.index.record_head import parse_message, read_target_url, strip_url
 from webemu.index.schema import MAX_DROP_URL_CHARACTERS, URL_TOO_LARGE, is_url_too_large
 from webemu.ingest.extract import Extracted, extract
-from webemu.ingest.measures import measure_quality
+from webemu.ingest.measures import QualityFeatures, measure_quality
 from webemu.ingest.records import Record
 from webemu.ingest.times import UNKNOWN, determine_capture_time, read_time
 
@@ -60,16 +60,75 @@ class RequestMetadata:
         )
 
 
+class CaptureColumns(TypedDict):
+    """Columns of `captures` except source_id and warc_filename; those that are not required are null if missing.
+
+    It is a dictionary because its text is hashed (`webemu.ingest.worker`), in the order in which columns were set.
+    """
+
+    url_surtkey: str
+    url: str
+    url_host_name: str
+    url_host_tld: str
+    url_host_registered_domain: str
+    url_protocol: str
+    url_port: int | None
+    url_path: str
+    url_query: str | None
+    fetch_time: datetime
+    fetch_status: NotRequired[int]
+    fetch_redirect: NotRequired[str | None]
+    content_digest: NotRequired[str | None]
+    content_mime_type: NotRequired[str | None]
+    content_mime_detected: NotRequired[str | None]
+    content_charset: NotRequired[str | None]
+    content_languages: str | None
+    content_truncated: str | None
+    warc_record_id: str | None
+    warc_record_offset: int
+    warc_record_length: int
+    crawl: str | None
+    warc_record_type: str
+    request_method: str | None
+    refers_to_url: str | None
+    refers_to_time: datetime | None
+    payload_bytes: int
+    digest_key: NotRequired[str | None]
+    refers_to_id: str | None
+
+
+class PageColumns(NamedTuple):
+    """Columns of `pages` after warc_record_offset, in the order of the schema."""
+
+    url: str
+    title: str
+    text: str
+    headings: str
+    description: str
+    language: str | None
+    published: date | None
+    text_hash: int
+    words: int
+    link_density: float
+    searchable: bool
+    quality: QualityFeatures
+    """All further columns."""
+
+    def flatten(self) -> tuple[object, ...]:
+        """Return the value of each column."""
+        return (*self[:-1], *self.quality)
+
+
 @dataclass(frozen=True, slots=True)
 class CaptureRows:
     """Rows made of one record."""
 
     url: str
     """Target URL; empty if there is none."""
-    row: dict[str, Any] | None
-    """Columns of `captures` except source_id and warc_filename; None if the record gives no capture."""
-    page: tuple[Any, ...] | None
-    """Columns of `pages` after warc_record_offset; None if the record gives no page."""
+    row: CaptureColumns | None
+    """None if the record gives no capture."""
+    page: PageColumns | None
+    """None if the record gives no page."""
     links: list[tuple[str, str, str]]
     """Links of the page, as `webemu.ingest.extract.types.Link`."""
     drops: list[tuple[str, int]]
@@ -154,7 +213,7 @@ def read_capture(
 
 def _build_capture_columns(
     record: Record, url: str, time: datetime, metadata: RequestMetadata, crawl: str | None
-) -> dict[str, Any]:
+) -> CaptureColumns:
     """Return the columns of `captures` that follow from the URL and the WARC headers."""
     host = urls.host_of(url)
     try:
@@ -224,7 +283,7 @@ def _iter_payload_candidates(record: Record, message: Message) -> Iterator[bytes
     yield record.block
 
 
-def _set_digest(row: dict[str, Any], stated: str | None) -> None:
+def _set_digest(row: CaptureColumns, stated: str | None) -> None:
     row["content_digest"], row["digest_key"] = stated, normalize_digest(stated) if stated else None
 
 
@@ -235,7 +294,7 @@ def _format_sha1(body: bytes) -> str:
 def _extract_text(
     message: Message,
     url: str,
-    row: dict[str, Any],
+    row: CaptureColumns,
     metadata: RequestMetadata,
     fetch_date: date | None,
     drops: list[tuple[str, int]],
@@ -262,8 +321,8 @@ def _extract_text(
 
 
 def _build_page_columns(
-    document: Extracted, url: str, row: dict[str, Any], metadata: RequestMetadata, record_type: str
-) -> tuple[Any, ...] | None:
+    document: Extracted, url: str, row: CaptureColumns, metadata: RequestMetadata, record_type: str
+) -> PageColumns | None:
     """Return the columns of `pages`, or None if the document has neither text nor title."""
     title, text = " ".join(document.title.split())[:MAX_TITLE], document.text
     # WET records have no title; the first line of their text usually is one.
@@ -279,7 +338,7 @@ def _build_page_columns(
         and not document.is_noindex
         and row["url_path"] != "/robots.txt"
     )
-    return (
+    return PageColumns(
         url,
         title,
         text,
@@ -291,5 +350,5 @@ def _build_page_columns(
         document.word_count,
         document.link_density,
         searchable,
-        *measure_quality(text, document.word_count),
+        measure_quality(text, document.word_count),
     )

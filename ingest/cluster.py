@@ -14,7 +14,8 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 from webemu.emulator.cluster import connect_to_ray
 from webemu.ingest import pool
@@ -56,6 +57,21 @@ class ProgressActor:
         self._progress_by_source.pop(source, None)
 
 
+class RemoteMethod(Protocol):
+    """Method of an actor, as Ray's handle has it."""
+
+    def remote(self, *arguments: object) -> object:
+        """Start the call and return a reference to its result."""
+
+
+class ProgressHandle(Protocol):
+    """Ray's handle of a `ProgressActor`."""
+
+    @property
+    def report(self) -> RemoteMethod:
+        """Call `ProgressActor.report`."""
+
+
 def ingest_job(job: Job, on_progress: Callable[[WorkerProgress], None]) -> tuple[JobResult, Files]:
     """Ingest one source in a temporary folder of this machine and return its result and files."""
     with tempfile.TemporaryDirectory(prefix="webemu-") as name:
@@ -93,12 +109,12 @@ def run_jobs(
 class _RayJobRunner:
     """Runner of jobs on a cluster that is already connected."""
 
-    def __init__(self, ray: Any, collection: Path) -> None:
+    def __init__(self, ray: ModuleType, collection: Path) -> None:
         self._ray = ray
         self._collection = collection
         self._progress = ray.remote(num_cpus=0, max_restarts=-1)(ProgressActor).remote()
         self._task = ray.remote(num_cpus=1, max_retries=MAX_LOST_MACHINES, scheduling_strategy="SPREAD")(_run_task)
-        self._running_tasks: dict[Any, Job] = {}
+        self._running_tasks: dict[object, Job] = {}
 
     def run(
         self, jobs: Sequence[Job], on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None]
@@ -141,7 +157,7 @@ class _RayJobRunner:
         except self._ray.exceptions.RayError:
             return {}
 
-    def _collect(self, task: Any, staging: Path) -> JobResult:
+    def _collect(self, task: object, staging: Path) -> JobResult:
         """Write the files of a finished task. A failed task, or one whose machines were lost, gives its source up."""
         job = self._running_tasks.pop(task)
         self._progress.forget.remote(job.source_id)
@@ -159,9 +175,13 @@ class _RayJobRunner:
         return JobResult(job, staging / str(job.source_id))
 
 
-def _run_task(job: Job, progress: Any) -> tuple[JobResult, Files]:
+def _run_task(job: Job, progress: ProgressHandle) -> tuple[JobResult, Files]:
     """Ingest one source. Entry point on a machine of the cluster."""
-    return ingest_job(job, lambda worker_progress: progress.report.remote(job.source_id, worker_progress))
+
+    def report(worker_progress: WorkerProgress) -> None:
+        progress.report.remote(job.source_id, worker_progress)
+
+    return ingest_job(job, report)
 
 
 def _write_file(path: Path, content: bytes) -> None:

@@ -103,6 +103,8 @@ def ingest(
     _show(report, config, source_list, root)
     if snapshot and not report.snapshot:
         print("snapshot  none: the collection holds no capture, so there is nothing to serve")
+    if report.has_no_records:
+        print(f"next      name whole files of a format that is read: {', '.join(TITLES)}")
     if report.failed or report.has_no_records:
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from webemu.emulator import urls
@@ -103,15 +103,15 @@ def read_row(row: Row, number: int, host: str) -> DumpRow:
     return DumpRow(url or made_up_url, time or UNKNOWN, title, text, crawl, tuple(flaws))
 
 
-def _pick_first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _pick_first(values: dict[str, object], names: tuple[str, ...]) -> object:
     """Return the first value that is neither missing nor empty."""
     return next((value for name in names if (value := values.get(name)) not in (None, "")), None)
 
 
-def _split_title_and_text(values: dict[str, Any]) -> tuple[str, str]:
+def _split_title_and_text(values: dict[str, object]) -> tuple[str, str]:
     """Return title and text. `contents` without a title column has the title as its first line, often in quotes."""
-    name = next((name for name in TEXT_COLUMNS if isinstance(values.get(name), str) and values[name].strip()), "")
-    text, title = values.get(name, "").strip(), values.get("title")
+    name, text = _find_text(values)
+    title = values.get("title")
     if name == "contents" and not title:
         first, _, remaining_text = text.partition("\n")
         if remaining_text.strip():
@@ -119,12 +119,20 @@ def _split_title_and_text(values: dict[str, Any]) -> tuple[str, str]:
     return _to_one_line(title) if isinstance(title, str) else "", text
 
 
+def _find_text(values: dict[str, object]) -> tuple[str, str]:
+    """Return the column that holds the text and the text; two empty strings if there is none."""
+    for name in TEXT_COLUMNS:
+        if isinstance(value := values.get(name), str) and (text := value.strip()):
+            return name, text
+    return "", ""
+
+
 def _to_one_line(text: str) -> str:
     """Return the text as one line, cut at the longest title."""
     return _CONTROL.sub(" ", " ".join(text.split())).strip()[:_MAX_TITLE]
 
 
-def _parse_url(stated: Any) -> str:
+def _parse_url(stated: object) -> str:
     """Return the normalised URL, or an empty string if the value is not an http(s) URL."""
     if not isinstance(stated, str) or not stated.strip().lower().startswith(("http://", "https://")):
         return ""
@@ -132,7 +140,7 @@ def _parse_url(stated: Any) -> str:
     return "" if _CONTROL.search(url) or not urls.host_of(url) else url
 
 
-def _parse_time(stated: Any) -> datetime | None:
+def _parse_time(stated: object) -> datetime | None:
     """Return a date of any type that columns have as naive UTC, or None."""
     if isinstance(stated, date) and not isinstance(stated, datetime):
         return datetime(stated.year, stated.month, stated.day)

@@ -57,10 +57,8 @@ def _prepare_job(job: Job, collection: Path, container_format: Format | None) ->
     (collection / "warc").mkdir(parents=True, exist_ok=True)
     try:
         read_from, skips = make_seekable(path, container_format, collection / copy)
-    except SourceError as error:
-        return replace(
-            job, container_format=UNREADABLE, skipped_ranges=(Skip("unreadable-source", 0, job.bytes, str(error)),)
-        )
+    except SourceError:
+        return replace(job, container_format=UNREADABLE, skipped_ranges=(Skip("unreadable-source", 0, job.bytes),))
     return replace(
         job,
         container_format=container_format.name if container_format else UNREADABLE,

@@ -65,7 +65,6 @@ class Skip:
     """Name of the drop, listed in the module's docstring."""
     offset: int
     bytes: int
-    detail: str = ""
     records: int = 1
     """Number of such ranges, if several are summed up; `offset` is that of the first."""
     lost_bytes: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
     offset: int
     """Byte of the unpacked file at which its line begins; in Parquet the number of the row."""
-    value: dict[str, Any]
+    value: dict[str, object]
     """Values by column name."""
 
 
@@ -61,7 +61,7 @@ def _parse_row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Ski
         yield Row(start, value) if isinstance(value, dict) else Skip("bad-json", start, size)
 
 
-def _parse_json(line: bytes) -> Any:
+def _parse_json(line: bytes) -> object:
     """Return the value of a line, or None if it is not JSON. Python's parser accepts NaN and lone surrogates."""
     try:
         return orjson.loads(line)
@@ -85,18 +85,18 @@ def read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
             for group in range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
                 for value in _read_row_group(file, group, names):
-                    yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0, "not UTF-8")
+                    yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0)
                     number += 1
                 if number < end:
-                    yield Skip(DAMAGED_PARQUET, number, 0, f"row group {group}", records=end - number)
+                    yield Skip(DAMAGED_PARQUET, number, 0, records=end - number)
                 number = end
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        yield Skip(DAMAGED_PARQUET, number, path.stat().st_size, str(error)[:200])
+        yield Skip(DAMAGED_PARQUET, number, path.stat().st_size)
 
 
-def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:
+def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, object] | None]:
     """Yield the rows of a row group up to where it is damaged; None for a row whose texts are not UTF-8."""
     try:
         for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names):
@@ -110,7 +110,7 @@ def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Itera
             raise
 
 
-def _convert_row(row: pa.RecordBatch) -> dict[str, Any] | None:
+def _convert_row(row: pa.RecordBatch) -> dict[str, object] | None:
     """Return a row as Python values, or None if its texts are not UTF-8."""
     try:
         return {name: _convert_cell(row[name][0]) for name in row.schema.names}
@@ -118,7 +118,7 @@ def _convert_row(row: pa.RecordBatch) -> dict[str, Any] | None:
         return None
 
 
-def _convert_cell(scalar: pa.Scalar) -> Any:
+def _convert_cell(scalar: pa.Scalar) -> object:
     """Return a cell as a Python value.
 
     A value that Python cannot represent, such as a date beyond the year 9999, becomes a text that says so.

@@ -80,7 +80,7 @@ def unpack(path: Path, packing: Packing, target: Path) -> list[Skip]:
             file.write(separator + chunk)
             separator = b""
             if file.tell() > limit:
-                skips.append(Skip(OVERSIZED, 0, 0, f"more than {limit} bytes"))
+                skips.append(Skip(OVERSIZED, 0, 0))
                 break
     return skips
 
@@ -102,9 +102,9 @@ def _unpack_gzip(path: Path) -> Iterator[bytes | Skip]:
                 while chunk := member.read(_STEP_BYTES):
                     yield chunk
                     lost_from = size
-            except (zlib.error, MalformedRecord) as error:
+            except (zlib.error, MalformedRecord):
                 end = _find_sound_member(fd, offset + 1, size)
-                yield Skip("damaged-gzip", offset, end - offset, str(error))
+                yield Skip("damaged-gzip", offset, end - offset)
                 offset = end
                 continue
             if member.is_whole:
@@ -117,7 +117,6 @@ def _unpack_gzip(path: Path) -> Iterator[bytes | Skip]:
                 f"{'truncated' if offset == size else 'damaged'}-gzip",
                 lost_from,
                 offset - lost_from,
-                "a gzip member has no end",
             )
 
 
@@ -158,7 +157,7 @@ def _unpack_frames(path: Path, *, name: str, open_frames: Callable[[BinaryIO], F
             if end < 0 or error:
                 end = _find_after_damage(frames, fd, frame, size)
                 reason = "damaged" if error or end < size or frame.is_junk else "truncated"
-                yield Skip(f"{reason}-{name}", lost_from, end - lost_from, error or "the frame has no end")
+                yield Skip(f"{reason}-{name}", lost_from, end - lost_from)
             offset = end
 
 

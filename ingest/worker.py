@@ -16,13 +16,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.index.schema import MARKER, TABLES
-from webemu.ingest.capture import CaptureRows, RequestMetadata, parse_request_metadata, parse_warc_fields, read_capture
+from webemu.ingest.capture import (
+    CaptureColumns,
+    CaptureRows,
+    RequestMetadata,
+    parse_request_metadata,
+    parse_warc_fields,
+    read_capture,
+)
 from webemu.ingest.readers import SHARED_MEMBER, read_records
 from webemu.ingest.records import Record, Skip
 from webemu.ingest.times import read_time
@@ -106,10 +113,10 @@ class StagingTables:
         except OSError:
             self.abandon()
             raise
-        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in TABLES}
         self._bytes = 0
 
-    def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
+    def add(self, table: str, row: tuple[object, ...], size: int = 0) -> None:
         """Add a row, columns in the order of the table's schema; `size` is its approximate number of bytes."""
         self._rows[table].append(row)
         self._bytes += size
@@ -143,20 +150,30 @@ class StagingTables:
             writer.close()
 
 
+@dataclass(slots=True)
+class DropCount:
+    """Drops of one reason. Grows while records are dropped."""
+
+    first_offset: int
+    first_url: str | None
+    records: int = 0
+    bytes: int = 0
+
+
 class DropCounter:
     """Counters of dropped records, by reason."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, list[Any]] = {}
-        """Values of (records, bytes, first offset, first URL) by reason."""
+        self.counts: dict[str, DropCount] = {}
+        """Drops by reason."""
         self.total_records = 0
         """Dropped records of all reasons."""
 
     def count(self, reason: str, offset: int, size: int = 0, url: str | None = None, records: int = 1) -> None:
         """Count a drop; offset and URL are kept of the first of each reason."""
-        row = self.rows.setdefault(reason, [0, 0, offset, url])
-        row[0] += records
-        row[1] += size
+        drops = self.counts.setdefault(reason, DropCount(offset, url))
+        drops.records += records
+        drops.bytes += size
         self.total_records += records
 
 
@@ -205,9 +222,10 @@ class Worker:
             self._on_progress(WorkerProgress(record.offset, self.pages, self._drop_counter.total_records))
             self._handle_record(record)
         self._write_pending()
-        for reason, (count, size, offset, url) in sorted(self._drop_counter.rows.items()):
-            self._tables.add("drops", (job.source_id, reason, count, size, offset, url))
-        row = (
+        for reason, drops in sorted(self._drop_counter.counts.items()):
+            row = (job.source_id, reason, drops.records, drops.bytes, drops.first_offset, drops.first_url)
+            self._tables.add("drops", row)
+        source_row = (
             job.source_id,
             job.name,
             job.path,
@@ -219,7 +237,7 @@ class Worker:
             self.pages,
             to_signed_64(self._content_hash),
         )
-        self._tables.add("sources", row)
+        self._tables.add("sources", source_row)
         self._tables.close()
 
     def _count_skip(self, skip: Skip) -> None:
@@ -288,15 +306,16 @@ class Worker:
             self._drop_counter.count(reason, record.offset, size, capture.url)
         if capture.row is None:
             return
-        row_bytes = repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass")
+        page = capture.page and capture.page.flatten()
+        row_bytes = repr((capture.row, page, capture.links)).encode("utf-8", "surrogatepass")
         # A sum, so that it is the same for one piece and for many. Order counts all the same: rows hold their offsets.
         self._content_hash += int.from_bytes(blake2b(row_bytes, digest_size=8).digest(), "big")
         source = self._job.source_id
         self.captures += 1
         self._tables.add("captures", (source, *_order_columns(capture.row, self._job.name)), 500)
-        if capture.page is not None:
+        if capture.page is not None and page is not None:
             self.pages += 1
-            self._tables.add("pages", (source, record.offset, *capture.page), 2 * len(capture.page[2]))
+            self._tables.add("pages", (source, record.offset, *page), 2 * len(capture.page.text))
             for link in capture.links:
                 self._tables.add("links", (source, record.offset, *link), 150)
 
@@ -308,7 +327,7 @@ class Worker:
         return CaptureRows("", None, None, [], [("record-crashed", record.declared_length)])
 
 
-def _order_columns(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+def _order_columns(row: CaptureColumns, name: str) -> tuple[object, ...]:
     """Return the columns of `captures` after source_id, in the order of the schema; `name` is the source's."""
     return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
 
@@ -337,7 +356,7 @@ def ingest_job(job: Job, collection: Path, staging: Path, on_progress: Callable[
     write_marker(staging, summary)
 
 
-def write_marker(staging: Path, summary: Mapping[str, Any]) -> None:
+def write_marker(staging: Path, summary: Mapping[str, object]) -> None:
     """Write the marker that tells that a staging folder is complete, with a summary of its content."""
     with (staging / MARKER).open("w") as marker:
         json.dump(summary, marker)

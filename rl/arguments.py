@@ -44,33 +44,23 @@ TOOLS: tuple[ToolSchema, ...] = (
         citations={"type": "array", "items": {"type": "string"}, "maxItems": MAX_CITATIONS,
                    "description": "Addresses or ids of pages that were opened and hold the answer; p1 is the first."},
     ),
+    function_tool(
+        "ask_user",
+        "Ask the person whose question it is for what it leaves open. Costs as much as a search.",
+        ["question"],
+        question={"type": "string", "description": "One question about one thing.", "maxLength": 1000},
+    ),
 )  # fmt: skip
-"""Schemas of the tools that every episode has, in OpenAI's function format. The model reads these descriptions."""
-ASK_USER = function_tool(
-    "ask_user",
-    "Ask the person whose question it is for what it leaves open.",
-    ["question"],
-    question={"type": "string", "description": "One question.", "maxLength": 1000},
-)
-"""Schema of the extra tool for tasks that have a simulated user."""
-_SCHEMAS: dict[str, ParametersSchema] = {
-    tool["function"]["name"]: tool["function"]["parameters"] for tool in (*TOOLS, ASK_USER)
-}
+"""Schemas of the tools in OpenAI's function format, the same for every task: a tool that only some tasks had would give
+away that their questions leave something open. The model reads these descriptions.
+"""
+_SCHEMAS: dict[str, ParametersSchema] = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
 """JSON Schema of the parameters of each tool, by tool name."""
 _EXAMPLES = {"string": '"text"', "integer": "2", "array": '["https://example.org/page"]'}
 """Example value of each JSON type, for messages to the model."""
 
 
-def list_tools(has_user: bool) -> tuple[ToolSchema, ...]:
-    """Return the tool schemas of an episode in OpenAI's function format; `ask_user` is included only if `has_user`.
-
-    names = [tool["function"]["name"] for tool in list_tools(has_user=False)]
-    # ["search", "open", "find", "finish"]
-    """
-    return (*TOOLS, ASK_USER) if has_user else TOOLS
-
-
-def parse_arguments(name: object, arguments: object, has_user: bool = False) -> dict[str, object]:
+def parse_arguments(name: object, arguments: object) -> dict[str, object]:
     """Return the validated arguments of a tool call. `arguments` is JSON text or an object; optional arguments that
     are null are left out.
 
@@ -79,9 +69,8 @@ def parse_arguments(name: object, arguments: object, has_user: bool = False) -> 
     Raises: InvalidToolCall if the tool does not exist, the JSON is invalid, or an argument is unknown, missing or of
     the wrong type, length or range.
     """
-    tool_names = [tool["function"]["name"] for tool in list_tools(has_user)]
-    if not isinstance(name, str) or name not in tool_names:
-        raise InvalidToolCall(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(tool_names)}.")
+    if not isinstance(name, str) or name not in _SCHEMAS:
+        raise InvalidToolCall(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(_SCHEMAS)}.")
     raw_arguments, schema = _parse_object(name, arguments), _SCHEMAS[name]
     # Models often write null for an argument that they mean to leave out.
     call_arguments = {key: value for key, value in raw_arguments.items() if value is not None}

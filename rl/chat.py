@@ -79,7 +79,7 @@ def answer_rules(answer_type: AnswerType) -> str:
 def start_conversation(protocol: Protocol, answer_type: AnswerType, question: str, tools: Tools) -> list[Message]:
     """Return the first two messages of a conversation: the system prompt and the question.
 
-    messages = start_conversation(NATIVE, "name", "Which river flows through Arlen?", list_tools(has_user=False))
+    messages = start_conversation(NATIVE, "name", "Which river flows through Arlen?", TOOLS)
     """
     system = protocol.system_prompt(answer_rules(answer_type), tools)
     return [{"role": "system", "content": system}, {"role": "user", "content": question}]

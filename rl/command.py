@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from webemu.agent_client import Client, ClientError, Trajectory, run
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.scripted import MAX_STEPS, scripted_policy
+from webemu.rl.answers import is_equivalent
+from webemu.rl.ending import exit_with_error
 from webemu.rl.tasks import Task, TaskError, load
-from webemu.rl.verify import is_exact_match
 
 MAX_TRANSCRIPT_LINES, MAX_TRANSCRIPT_COLUMNS = 14, 110
 """Lines of an observation that a transcript prints, and characters of each line."""
@@ -50,7 +51,7 @@ def quiz(
 
     \b
     Example:
-      webemu quiz webemu-data/demo/tasks.jsonl --limit 12
+      webemu quiz webemu-data/demo-web/tasks.jsonl --limit 12
     """
     try:
         selected_tasks = load(tasks)[:limit]
@@ -60,7 +61,7 @@ def quiz(
             client.health()
             graded_tasks = [_grade_task(client, task, number < show) for number, task in enumerate(selected_tasks)]
     except (ClientError, TaskError, ValueError) as error:
-        _exit_with_error(error)
+        _stop(error)
     _print_table(graded_tasks)
     score = sum(one.correct for one in graded_tasks)
     typer.echo(f"score: {score} / {len(graded_tasks)}")
@@ -71,20 +72,19 @@ def quiz(
 def _grade_task(client: Client, task: Task, prints_transcript: bool) -> GradedTask:
     """Run the scripted agent on a task and grade its answer; print the transcript if asked to."""
     trajectory = run(scripted_policy, client, task.question, MAX_STEPS)
-    graded = GradedTask(task, trajectory, is_exact_match(trajectory.answer, task.answers))
+    graded = GradedTask(
+        task, trajectory, is_equivalent(trajectory.answer, task.answers, task.answer_type, task.question)
+    )
     if prints_transcript:
         _print_transcript(graded)
     return graded
 
 
-def _exit_with_error(error: Exception) -> None:
+def _stop(error: Exception) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
     if isinstance(error, ClientError):
-        typer.echo(f"  -> {error.action or 'start the server with `webemu serve`'}", err=True)
-    else:
-        typer.echo("  -> `webemu generate OUT` writes a web with a task file", err=True)
-    raise typer.Exit(1) from None
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+    exit_with_error(str(error), "`webemu generate OUT` writes a web with a task file")
 
 
 def _print_transcript(graded: GradedTask) -> None:

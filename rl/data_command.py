@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from webemu.agent_client.errors import BadRequest
 from webemu.rl import sft
+from webemu.rl.ending import exit_with_error
 from webemu.rl.outputs import check_writable
 from webemu.rl.sft import EpisodesError, SelectionCriteria
 from webemu.rl.tasks import TaskError, load
@@ -56,17 +57,10 @@ def export_sft(
         criteria = SelectionCriteria(min_reward, grounded, max_turns, per_task, slips, split, ids, thoughts)
         selection = sft.select(attempts, criteria)
     except BadRequest as error:
-        _exit_with_error(error.message, error.action)
+        exit_with_error(error.message, error.action)
     except (EpisodesError, TaskError) as error:
-        _exit_with_error(str(error), "name an output folder of `webemu eval`, or its episodes.jsonl")
+        exit_with_error(str(error), "name an output folder of `webemu eval`, or its episodes.jsonl")
     sft.save_conversations(out, selection.conversations)
     typer.echo(f"written  {len(selection.conversations):,} conversations to {out}")
     for reason, count in selection.dropped.most_common():
         typer.echo(f"dropped  {count:,} {reason}")
-
-
-def _exit_with_error(message: str, action: str) -> NoReturn:
-    """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {message}", err=True)
-    typer.echo(f"  -> {action}", err=True)
-    raise typer.Exit(1) from None

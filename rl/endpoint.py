@@ -14,6 +14,7 @@ from typing import Any, Self, TypedDict
 
 import openai
 
+from webemu.agent_client.calls import replace_surrogates
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.reply import Reply, ToolCall, assistant_message
 from webemu.rl.tool_schema import ToolSchema
@@ -221,13 +222,13 @@ def _parse_completion(answer: _Completion) -> Reply:
     tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
     if not isinstance(text, str):
         raise TypeError(f"`content` of the message must be a string, got {type(text).__name__}")
-    text = _replace_surrogates(text)
+    text = replace_surrogates(text)
     return Reply(
         text,
         calls,
         assistant_message(text, calls),
         *tokens,
-        _replace_surrogates(str(thought)),
+        replace_surrogates(str(thought)),
         choice.get("finish_reason") == "length",
     )
 
@@ -238,13 +239,6 @@ def _parse_tool_call(number: int, tool_call: _ToolCallFields) -> ToolCall:
     argument_text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return ToolCall(
         str(tool_call.get("id") or f"call-{number}"),
-        _replace_surrogates(str(function.get("name") or "")),
-        _replace_surrogates(argument_text),
+        replace_surrogates(str(function.get("name") or "")),
+        replace_surrogates(argument_text),
     )
-
-
-def _replace_surrogates(text: str) -> str:
-    """Return the text with lone surrogates replaced by question marks. Models produce them, but UTF-8 cannot encode
-    them.
-    """
-    return text.encode("utf-8", "replace").decode()

@@ -59,8 +59,8 @@ class _BaseEpisode:
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
-        """Schemas of the tools of this task, in OpenAI's function format."""
-        return arguments.list_tools(bool(self._logic.state.task.user))
+        """Schemas of the tools, in OpenAI's function format; the same for every task."""
+        return arguments.TOOLS
 
     @property
     def links(self) -> dict[str, str]:

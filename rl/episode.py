@@ -17,7 +17,7 @@ from webemu.agent_client.errors import InfrastructureError, WebError
 from webemu.agent_client.tools import InvalidToolCall, refusal_text
 from webemu.rl import arguments, user, views
 from webemu.rl.ledger import Request
-from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.record import EpisodeRecord, UserQuestion, url_key
 from webemu.rl.sanitizing import delimit, sanitize
 from webemu.rl.session_client import InjectedFault, SessionClient, Steps, open_session
 from webemu.rl.state import EpisodeState, Limits, Observation, ObservationKind
@@ -56,7 +56,7 @@ class EpisodeLogic:
             "ask_user": self._ask_user,
         }  # fmt: skip
         try:
-            checked_arguments = arguments.parse_arguments(name, tool_arguments, bool(state.task.user))
+            checked_arguments = arguments.parse_arguments(name, tool_arguments)
             observation = yield from tools[str(name)](**checked_arguments)
         except InvalidToolCall as error:
             state.invalid_calls += 1
@@ -82,7 +82,7 @@ class EpisodeLogic:
                 self._mask_episode(error)
         return EpisodeRecord(
             *(state.task, state.answer, state.citations, requests, dict(state.parts_by_page), dict(state.redirects)),
-            *(state.end, state.mask, state.turns, state.invalid_calls),
+            *(state.end, state.mask, state.turns, state.invalid_calls, dict(state.titles), state.questions),
         )
 
     def _session_policy(self) -> dict[str, object]:
@@ -136,8 +136,14 @@ class EpisodeLogic:
         )
 
     def _ask_user(self, question: str) -> Steps[Observation]:
+        """Put a question to the simulated user, which costs as much as a request to the web."""
         yield from ()
-        return Observation(sanitize(user.answer_question(question, self.state.task.user)), "user")
+        if self._charge_call():
+            return _OUT_OF_CALLS
+        task = self.state.task
+        text = user.answer_question(question, task.user, task.question)
+        self.state.questions = (*self.state.questions, UserQuestion(question, text != user.NO_HELP))
+        return Observation(sanitize(text), "user")
 
     def _finish(self, answer: str, citations: list[str]) -> Steps[Observation]:
         yield from ()
@@ -162,6 +168,7 @@ class EpisodeLogic:
         """Record that a page showed a text, as evidence for the rewards."""
         parts_by_page, page_key = self.state.parts_by_page, url_key(page.url)
         self.state.opened.setdefault(page.url)  # a dict as an ordered set
+        self.state.titles[page_key] = page.title
         parts_by_page[page_key] = (*parts_by_page.get(page_key, ()), views.strip_link_numbers(text))
 
     def _data_observation(

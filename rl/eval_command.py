@@ -9,16 +9,18 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
 from webemu.rl.attempt_row import AttemptRow
+from webemu.rl.ending import exit_with_error
 from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
@@ -45,7 +47,7 @@ BaselineOption = Annotated[
 ServerOption = Annotated[
     str, typer.Option(envvar="WEBEMU_SERVER", help="Address of a running server. [default: start one]")
 ]
-CollectionOption = Annotated[str | None, typer.Option(help="Collection to start a server over.")]
+CollectionOption = Annotated[str | None, typer.Option(help="Collection of the server to start.")]
 RootOption = Annotated[Path | None, typer.Option(help="Folder of all collections.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the results; an existing one is continued.")]
 SamplesOption = Annotated[int, typer.Option(min=1, help="Attempts at each task.")]
@@ -112,23 +114,34 @@ def evaluation(
       webemu eval --tasks tasks.jsonl --model Qwen/Qwen3-8B --base-url http://127.0.0.1:8000/v1 --samples 4
     """
     session = _parse_json_option(session_policy, "--session-policy")
-    setting = RunSettings(
-        samples, concurrency, seed, _parse_limits_option(max_turns, max_calls, limits_json), session, probe
-    )
+    limits = _parse_limits_option(max_turns, max_calls, limits_json)
+    setting = RunSettings(samples, concurrency, seed, limits, session, probe)
     sampling_options = (protocol, temperature, max_tokens, _parse_json_option(extra_json, "--extra-json"))
     model_spec = ModelSpec(model, base_url, _read_api_key(api_key_env), *sampling_options)
-    try:
+    with _exit_on_errors():
         all_tasks = load(tasks)
         selected_tasks = _select_tasks(all_tasks, split, limit)
         task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
         agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
-        run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
         with run_server(server or None, root, collection) as address:
+            run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
             result, mask = _run_evaluation(run_spec, address, quiet)
+    _print_result(result, mask, out)
+
+
+@contextmanager
+def _exit_on_errors() -> Iterator[None]:
+    """Exit with an error and its remedy if the server, the folder, the agent or the task file is at fault."""
+    try:
+        yield
     except (ClientError, FolderError, NoAgentError) as error:
-        _exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
-        _exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
+        exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
+
+
+def _print_result(result: EvaluationResult, mask: str, out: Path) -> None:
+    """Print the figures and where they are. Exits with an error if an outage masked most attempts or probes."""
     typer.echo(format_table(result.summary))
     _print_outputs(result, out)
     _fail_if_masked(result.summary.overall.masked, result.summary.overall.attempts, mask)
@@ -141,7 +154,7 @@ def evaluation(
 def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
     """Exit with an error if an outage masked more than half of the attempts, since the rest says little."""
     if 2 * masked > attempts:
-        _exit_with_error(
+        exit_with_error(
             f"an outage masked {masked} of {attempts} attempts; the last: {mask or 'see the report'}",
             "repair the endpoint or the server, then run the same command again: it repeats them",
         )
@@ -212,7 +225,7 @@ def _select_tasks(tasks: Sequence[Task], split: str, limit: int | None) -> tuple
 def _read_api_key(variable: str) -> str:
     """Return the API key in an environment variable; `none` if no variable is named. Exits if it is not set."""
     if variable and not os.environ.get(variable):
-        _exit_with_error(
+        exit_with_error(
             f"the environment variable {variable} is not set (from --api-key-env)",
             f"export {variable}=…, or leave out --api-key-env",
         )
@@ -224,7 +237,7 @@ def _parse_json_option(text: str, option: str) -> dict[str, object]:
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
-        _exit_with_error(
+        exit_with_error(
             f"{option} must be a JSON object, got {text!r} ({error})", f"""write it as {option} '{{"name": "value"}}'"""
         )
 
@@ -233,7 +246,7 @@ def _parse_limits_option(turns: int, calls: int, text: str) -> Limits:
     try:
         return parse_limits({"turns": turns, "calls": calls} | _parse_json_option(text, "--limits-json"))
     except ValueError as error:
-        _exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
+        exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
 
 
 def _print_outputs(result: EvaluationResult, out: Path) -> None:
@@ -247,10 +260,3 @@ def _print_outputs(result: EvaluationResult, out: Path) -> None:
     if masked := result.summary.overall.masked:
         reasons = ", ".join(f"{reason} {count}" for reason, count in result.summary.masks.items())
         typer.echo(f"masked    {masked} ({reasons}); the same command repeats them")
-
-
-def _exit_with_error(message: str, action: str) -> NoReturn:
-    """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {message}", err=True)
-    typer.echo(f"  -> {action}", err=True)
-    raise typer.Exit(1) from None

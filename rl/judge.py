@@ -16,9 +16,11 @@ from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl import longform
 from webemu.rl.json_text import find_last_with
 from webemu.rl.record import EpisodeRecord
+from webemu.rl.reports.assessment import AssessedStatement
+from webemu.rl.reports.facts import extract_facts, is_in_text
+from webemu.rl.reports.scoring import extract_claims, read_statements
 from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
 from webemu.rl.sanitizing import delimit
@@ -120,14 +122,17 @@ class Judge:
         """Return the judge's terms. No request is sent for a masked episode (both None), nor for a report that fails a
         gate or has no sentence (both 0).
         """
-        sentences = longform.split_sentences(record.answer) if is_open else []
-        if not sentences:
+        statements = read_statements(record) if is_open else ()
+        if not statements:
             return dict.fromkeys((COVERAGE, PRECISION), None if record.masked else 0.0)
         try:
             is_supported, stating_positions = await asyncio.gather(
-                asyncio.gather(*(self._is_supported(one, record) for one in sentences)),
+                asyncio.gather(*(self._is_supported(one) for one in statements)),
                 asyncio.gather(
-                    *(self._find_stating_sentences(claim, sentences) for claim in longform.extract_claims(record))
+                    *(
+                        self._find_stating_sentences(claim, [one.text for one in statements])
+                        for claim in extract_claims(record)
+                    )
                 ),
             )
         except (JudgeUnavailable, InfrastructureError) as error:
@@ -136,18 +141,20 @@ class Judge:
         is_covered = [any(is_supported[position] for position in positions) for positions in stating_positions]
         return {COVERAGE: sum(is_covered) / len(is_covered), PRECISION: sum(is_supported) / len(is_supported)}
 
-    async def _is_supported(self, sentence: str, record: EpisodeRecord) -> bool:
-        """True if the judge finds that what the cited pages showed supports a sentence; False if nothing was shown."""
-        page_parts = longform.cited_text(sentence, record)
-        if not page_parts:
+    async def _is_supported(self, statement: AssessedStatement) -> bool:
+        """True if the pages that a statement cites support it. The judge decides only what the rules leave open; it is
+        asked about what they support too, so that its agreement can be seen, but not where no page was shown.
+        """
+        if not statement.parts or statement.status == "refuted":
             return False
-        sentence_facts = longform.extract_facts(sentence)
+        sentence_facts = extract_facts(statement.text)
         by_relevance = sorted(
-            page_parts, key=lambda part: -sum(longform.is_in_text((part,), [fact]) for fact in sentence_facts)
+            statement.parts, key=lambda part: -sum(is_in_text((part,), [fact]) for fact in sentence_facts)
         )
         pages = _delimit("page", "\n\n".join(by_relevance)[:MAX_PAGE_CHARACTERS])
-        prompt = SUPPORTED_PROMPT.format(pages=pages, sentence=_delimit("sentence", sentence))
-        return await self._ask_cached(prompt, "supported", _parse_supported)
+        prompt = SUPPORTED_PROMPT.format(pages=pages, sentence=_delimit("sentence", statement.text))
+        verdict = await self._ask_cached(prompt, "supported", _parse_supported)
+        return verdict or statement.status == "borne"
 
     async def _find_stating_sentences(self, claim: Evidence, sentences: list[str]) -> list[int]:
         """Return the positions, from 0, of the sentences that state a claim."""

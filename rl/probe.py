@@ -15,10 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from webemu.rl.answers import is_equivalent
 from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Task
-from webemu.rl.verify import is_exact_match, normalise
+from webemu.rl.verify import normalise
 
 Verdict = Literal["reads", "closed-book", "neither", "masked", "not probed"]
 RunEpisode = Callable[[Task, Mapping[str, str]], Awaitable[EpisodeRecord]]
@@ -71,9 +72,11 @@ def classify_answer(record: EpisodeRecord, swapped_answer: str) -> Verdict:
     """Return what an answer shows. "neither" means that the agent gave up or found something else."""
     if record.masked:
         return "masked"
-    if is_exact_match(record.answer, (swapped_answer,)):
+    task = record.task
+    if is_equivalent(record.answer, (swapped_answer,), task.answer_type, task.question):
         return "reads"
-    return "closed-book" if is_exact_match(record.answer, record.task.answers) else "neither"
+    is_own = is_equivalent(record.answer, task.answers, task.answer_type, task.question)
+    return "closed-book" if is_own else "neither"
 
 
 def pick_counterfactual(task: Task, other_tasks: Iterable[Task], seed: int = 0) -> str:

@@ -14,6 +14,19 @@ End = Literal["", "finished", "turns", "masked"]
 """Way in which an episode ended; empty while it runs."""
 
 
+MAX_TITLE_CHARACTERS = 90
+"""Characters of a first line that may stand for a missing title."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserQuestion:
+    """Question to the simulated user and what it was worth."""
+
+    question: str
+    has_reply: bool
+    """True if the user knew what was asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class EpisodeRecord:
     """Finished episode, read-only."""
@@ -37,6 +50,10 @@ class EpisodeRecord:
     """Tool calls of the model."""
     invalid_calls: int = 0
     """Tool calls that were invalid."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the pages that were shown, by `url_key` of the final URL."""
+    questions: tuple[UserQuestion, ...] = ()
+    """Questions that were put to the simulated user, with their replies."""
 
     @property
     def masked(self) -> bool:
@@ -45,11 +62,27 @@ class EpisodeRecord:
 
     def shown_parts_of(self, citation: str) -> tuple[str, ...]:
         """Return the texts that the cited page showed; empty if the ledger does not confirm its opening."""
-        cited_key = url_key(citation)
         opened_keys = {url_key(url) for url in find_opened_urls(self.requests)}
-        # A citation may name the URL before or after its redirects.
-        final_key = self.redirects.get(cited_key, cited_key)
+        final_key = self.final_key(citation)
         return self.parts_by_page.get(final_key, ()) if final_key in opened_keys else ()
+
+    def opened_citations(self) -> tuple[str, ...]:
+        """Return the pages that showed something, as `shown_parts_of` takes them."""
+        return tuple(self.parts_by_page)
+
+    def final_key(self, url: str) -> str:
+        """Return the `url_key` of a page, whether its URL is named before or after its redirects."""
+        return self.redirects.get(url_key(url), url_key(url))
+
+    def title_of(self, citation: str) -> str:
+        """Return the title of a page that was shown. If it has none, its first line may be one: empty if that is too
+        long or a sentence.
+        """
+        final_key = self.final_key(citation)
+        first_part = next(iter(self.parts_by_page.get(final_key, ())), "")
+        first_line = first_part.lstrip()[: MAX_TITLE_CHARACTERS + 1].partition("\n")[0].strip()
+        is_title = len(first_line) <= MAX_TITLE_CHARACTERS and not first_line.endswith((".", "!", "?"))
+        return self.titles.get(final_key) or (first_line if is_title else "")
 
 
 def url_key(url: str) -> str:

@@ -1,22 +1,26 @@
-"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `webemu.rl.longform`).
+"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `webemu.rl.reports.scoring`).
 
-A correct answer earns nothing without a citation of an opened page that says it, and such a page earns nothing without
-the answer. A wrong answer earns at most `WRONG_ANSWER_CAP`, if it is a single answer of the right form that a cited,
-opened page says. Costs count only if the answer is correct: without this condition they taught a small model never to
-search (docs/environment.md).
+A correct answer earns nothing without a citation of an opened page that bears it (`webemu.rl.evidence`), and such a
+page earns nothing without the answer. A wrong answer earns 0, as an abstention does, so that neither a guess nor a word
+of the page is worth more than saying that nothing was found. Costs count only if the answer is correct: without this
+condition they taught a small model never to search (docs/environment.md).
 """
 
 from __future__ import annotations
 
-from webemu.rl import gates, longform
+from webemu.rl import gates
+from webemu.rl.answers import is_equivalent
+from webemu.rl.evidence import is_supported_by
 from webemu.rl.ledger import count_repeats, find_opened_urls
 from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.reports import scoring
 from webemu.rl.rubric import Rubric, Term
+from webemu.rl.sanitizing import has_template_tokens
 from webemu.rl.tasks import Task
-from webemu.rl.verify import f1, is_exact_match, normalise
+from webemu.rl.tasks.phrases import find_names
+from webemu.rl.verify import f1, normalise
+from webemu.rl.wording import relation_words
 
-WRONG_ANSWER_CAP = 0.05
-"""Largest reward of a wrong answer."""
 MAX_CITATIONS = 5
 """Largest number of citations."""
 COST_PER_REQUEST, COST_FLOOR = 0.02, 0.5
@@ -27,6 +31,8 @@ SPARE_REQUESTS = 1
 """Requests beyond those of the hops that cost nothing."""
 MIN_SEARCHES = 2
 """Different searches that are needed before "not found" is believed."""
+MAX_SEARCH_OVERLAP = 0.7
+"""Share of common words (Jaccard) from which two searches count as one."""
 
 
 def check_finished(record: EpisodeRecord) -> float:
@@ -35,69 +41,65 @@ def check_finished(record: EpisodeRecord) -> float:
 
 
 def check_format(record: EpisodeRecord) -> float:
-    """1 if the answer is one plain line and the citations are not too many, else 0."""
-    return len(record.citations) <= MAX_CITATIONS and gates.is_plain(record.answer[: longform.MAX_REPORT_CHARACTERS])
+    """1 if the answer is one plain line, or correct and without tricks, and the citations are not too many, else 0."""
+    return len(record.citations) <= MAX_CITATIONS and (
+        gates.is_plain(record.answer[: scoring.MAX_REPORT_CHARACTERS])
+        or (check_correct(record) and not has_template_tokens(record.answer))
+    )
 
 
 def check_length(record: EpisodeRecord) -> float:
-    """1 if the answer is not much longer than the accepted ones, else 0."""
-    return gates.is_short(record.answer, record.task.answers)
+    """1 if the answer is correct or not much longer than the accepted ones, else 0."""
+    return check_correct(record) or gates.is_short(record.answer, record.task.answers)
 
 
 def check_single(record: EpisodeRecord) -> float:
-    """1 if the answer is one answer, not a list or a choice, else 0."""
-    return gates.is_single(_truncate_answer(record), record.task.answers)
+    """1 if the answer is correct or one answer, not a list or a choice, else 0."""
+    return check_correct(record) or gates.is_single(_truncate_answer(record), record.task.answers)
 
 
 def check_own_words(record: EpisodeRecord) -> float:
-    """1 if the answer does not repeat the question, else 0."""
-    return gates.is_not_from_question(_truncate_answer(record), record.task.question, record.task.answers)
+    """1 if the answer is correct or does not repeat the question, else 0."""
+    return check_correct(record) or gates.is_not_from_question(
+        _truncate_answer(record), record.task.question, record.task.answers
+    )
 
 
 def check_correct(record: EpisodeRecord) -> float:
-    """1 if the answer equals an accepted answer after normalisation, else 0."""
-    return is_exact_match(_truncate_answer(record), record.task.answers)
-
-
-def score_answer(record: EpisodeRecord) -> float:
-    """Return 1 for a correct answer, `WRONG_ANSWER_CAP` for a wrong one in the form of an accepted answer, and 0
-    otherwise.
-    """
-    if check_correct(record):
-        return 1.0
-    answer_form = gates.classify_form(_truncate_answer(record))
-    return (
-        WRONG_ANSWER_CAP
-        if answer_form != "mixed" and any(gates.classify_form(gold) == answer_form for gold in record.task.answers)
-        else 0.0
+    """1 if the answer says an accepted answer as a person would judge it (`webemu.rl.answers`), else 0."""
+    task = record.task
+    return is_equivalent(
+        record.answer, task.answers, task.answer_type, task.question, [one.quote for one in task.evidence]
     )
 
 
 def score_grounding(record: EpisodeRecord) -> float:
-    """Return the share of the cited pages that were opened, according to the ledger, and showed the answer in this
-    episode.
+    """Return the share of the cited pages that were opened, according to the ledger, and showed a passage that bears
+    the answer (`webemu.rl.evidence`); 0 for a wrong answer.
 
     If "not found" is correct, no page says it. Then the pages on which the answer would be found must be cited; if
-    there are none, nothing may be cited, after two different searches. Pages do not say an answer that is counted,
-    compared or a URL either: see `_is_derivable_from`.
+    there are none, nothing may be cited, after two different searches.
     """
     cited = record.citations[:MAX_CITATIONS]
-    if record.task.answer_type == "none" and check_correct(record):
+    if not check_correct(record):
+        return 0.0
+    if record.task.answer_type == "none":
         return _score_not_found(record)
-    return sum(_is_supported_by(record, one) for one in cited) / len(cited) if cited else 0.0
+    return sum(is_supported_by(record, one) for one in cited) / len(cited) if cited else 0.0
 
 
 def score_cost(record: EpisodeRecord) -> float:
     """Return 1 if the answer is wrong; otherwise less for each request beyond what the hops need, but at least
-    `COST_FLOOR`. A repeated request counts twice.
+    `COST_FLOOR`. A repeated request counts twice. A question to the user counts as a request.
     """
     if not check_correct(record):
         return 1.0
     # The agent does not pay for faults that the environment injected.
     request_count = len(record.requests) - sum(one.had_fault or one.failed for one in record.requests)
-    extra_requests = max(0, request_count - REQUESTS_PER_HOP * record.task.hops - SPARE_REQUESTS) + count_repeats(
-        record.requests
-    )
+    request_count += len(record.questions)
+    # A question that leaves something open needs a question to the user.
+    allowance = REQUESTS_PER_HOP * record.task.hops + SPARE_REQUESTS + len(record.task.user)
+    extra_requests = max(0, request_count - allowance) + count_repeats(record.requests)
     return max(COST_FLOOR, 1 - COST_PER_REQUEST * extra_requests)
 
 
@@ -113,9 +115,9 @@ def _score_not_found(record: EpisodeRecord) -> float:
     """Return the grounding of a correct "not found"."""
     expected_keys = {url_key(one.url) for one in record.task.evidence}
     if not expected_keys:
-        return not record.citations and len(_relevant_searches(record)) >= MIN_SEARCHES
+        return not record.citations and _has_searched(record)
     cited = record.citations[:MAX_CITATIONS]
-    expected_citations = [one for one in cited if record.redirects.get(url_key(one), url_key(one)) in expected_keys]
+    expected_citations = [one for one in cited if record.final_key(one) in expected_keys]
     return (
         sum(any(map(str.strip, record.shown_parts_of(one))) for one in expected_citations) / len(cited)
         if cited
@@ -123,14 +125,27 @@ def _score_not_found(record: EpisodeRecord) -> float:
     )
 
 
-def _relevant_searches(record: EpisodeRecord) -> set[frozenset[str]]:
-    """Return the sets of words of the searches that share a word with the names in the question, or with the whole
-    question if it names nothing. Searches that only differ in the order of their words count once.
-    """
-    question = record.task.question
-    question_words = set(normalise(" ".join(longform.find_names(question)) or question).split())
+def _has_searched(record: EpisodeRecord) -> bool:
+    """True if `MIN_SEARCHES` searches asked for the question's subject in ways that a person would call different."""
+    topic, subject = relation_words(normalise(record.task.question)), _subject_words(record.task.question)
+    distinct: list[frozenset[str]] = []
     queries = (query for one in record.requests if one.reached_agent for query in one.searches)
-    return {words for words in (frozenset(normalise(query).split()) for query in queries) if words & question_words}
+    for words in (relation_words(normalise(query)) for query in queries):
+        is_new = all(_are_different(words, earlier, topic) for earlier in distinct)
+        distinct += [words] if words & subject and is_new else []
+    return len(distinct) >= MIN_SEARCHES
+
+
+def _subject_words(question: str) -> frozenset[str]:
+    """Return the words of the names in a question, or of the whole question if it names nothing."""
+    return relation_words(normalise(" ".join(find_names(question)) or question))
+
+
+def _are_different(words: frozenset[str], earlier: frozenset[str], topic: frozenset[str]) -> bool:
+    """True if two searches share few words and ask for different parts of the question. Words that the question does
+    not have make no search different: they may be anything.
+    """
+    return len(words & earlier) < MAX_SEARCH_OVERLAP * len(words | earlier) and words & topic != earlier & topic
 
 
 def _truncate_answer(record: EpisodeRecord) -> str:
@@ -140,39 +155,11 @@ def _truncate_answer(record: EpisodeRecord) -> str:
     return record.answer[:2000]
 
 
-def _is_supported_by(record: EpisodeRecord, citation: str) -> bool:
-    """True if the cited page supports the answer: it says it or, if the answer is derived, belongs to the evidence."""
-    is_correct = check_correct(record)
-    accepted = record.task.answers if is_correct else (_truncate_answer(record),)
-    says_answer = any(gates.contains_answer(part, one) for part in record.shown_parts_of(citation) for one in accepted)
-    return _is_derivable_from(record, citation, says_answer) if is_correct and _is_derived(record.task) else says_answer
-
-
-def _is_derived(task: Task) -> bool:
-    """True if no quote of the evidence contains the answer: it is counted, added up, compared, or a URL."""
-    quotes = [row.quote for row in task.evidence]
-    return (
-        all(quotes)
-        and bool(quotes)
-        and not any(gates.contains_answer(quote, one) for quote in quotes for one in task.answers)
-    )
-
-
-def _is_derivable_from(record: EpisodeRecord, citation: str, says_answer: bool) -> bool:
-    """True if all values from which a derived answer follows were shown, and the cited page is part of the evidence or
-    says the answer. A bare number does not count as said, since many unrelated pages contain it.
+def check_asking(record: EpisodeRecord) -> float:
+    """1 if the user was asked exactly where the question leaves something open: a clear task without a question, or an
+    open one whose user could say something; else 0.
     """
-    final_key = record.redirects.get(url_key(citation), url_key(citation))
-    is_part = any(row.value and url_key(row.url) == final_key for row in record.task.evidence) and bool(
-        record.shown_parts_of(citation)
-    )
-    if not is_part and not (says_answer and gates.classify_form(_truncate_answer(record)) != "number"):
-        return False
-    opened_keys = {url_key(url) for url in find_opened_urls(record.requests)}
-    shown_parts = [part for url, parts in record.parts_by_page.items() if url in opened_keys for part in parts]
-    return all(
-        any(gates.contains_answer(part, row.value) for part in shown_parts) for row in record.task.evidence if row.value
-    )
+    return any(one.has_reply for one in record.questions) if record.task.user else not record.questions
 
 
 METRICS = (
@@ -181,6 +168,8 @@ METRICS = (
     Term("requests", "metric", lambda record: len(record.requests)),
     Term("searches", "metric", lambda record: sum(len(one.searches) for one in record.requests)),
     Term("opened", "metric", lambda record: len(find_opened_urls(record.requests))),
+    Term("asked", "metric", lambda record: len(record.questions)),
+    Term("asked_when_needed", "metric", check_asking),
     Term("repeats", "metric", lambda record: count_repeats(record.requests)),
     Term("bytes", "metric", lambda record: sum(one.bytes for one in record.requests)),
     Term("weather", "metric", lambda record: sum(bool(one.weather) for one in record.requests)),
@@ -196,7 +185,7 @@ SHORT = Rubric(
         Term("length", "gate", check_length),
         Term("single", "gate", check_single),
         Term("own_words", "gate", check_own_words),
-        Term("answer", "factor", score_answer),
+        Term("answer", "factor", check_correct),
         Term("grounding", "factor", score_grounding),
         Term("cost", "factor", score_cost),
         *METRICS,
@@ -206,9 +195,10 @@ SHORT = Rubric(
 LONG = Rubric(
     (
         Term("finished", "gate", check_finished),
-        Term("format", "gate", longform.is_written),
-        Term("coverage", "factor", longform.coverage),
-        Term("precision", "factor", longform.precision),
+        Term("format", "gate", scoring.is_written),
+        Term("coverage", "factor", scoring.coverage),
+        Term("precision", "factor", scoring.precision),
+        Term("relevance", "factor", scoring.relevance),
         *METRICS[2:],
     )
 )

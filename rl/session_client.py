@@ -31,7 +31,7 @@ class Delay:
     seconds: float
 
 
-Effect = ApiCall[Any] | Delay
+Effect = ApiCall[object] | Delay
 """Request that a generator yields: an API call, or a delay."""
 Steps = Generator[Effect, Any, T]
 """Generator of requests. The driver sends it each answer, or throws the `ClientError` in its place; the generator

@@ -186,7 +186,7 @@ def to_conversation(attempt: AttemptRow, thoughts: bool = False) -> Conversation
     # Loss is on the assistant's tokens, so messages after its last turn teach nothing.
     while messages[-1]["role"] != "assistant":
         messages.pop()
-    return {"messages": messages, "tools": list(arguments.list_tools(attempt["user"])), "task": attempt["task"]}
+    return {"messages": messages, "tools": list(arguments.TOOLS), "task": attempt["task"]}
 
 
 def save_conversations(path: Path, conversations: Iterable[Conversation]) -> None:

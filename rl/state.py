@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from webemu.rl.record import End
+from webemu.rl.record import End, UserQuestion
 from webemu.rl.session_client import SessionClient
 from webemu.rl.tasks import Task
 from webemu.rl.views import OpenPage
@@ -95,5 +95,9 @@ class EpisodeState:
     """
     parts_by_page: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Texts that each page showed, by `webemu.rl.record.url_key` of its final URL."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Titles of the pages that were shown, by `url_key` of the final URL."""
+    questions: tuple[UserQuestion, ...] = ()
+    """Questions that were put to the simulated user."""
     redirects: dict[str, str] = field(default_factory=dict)
     """Mapping from `url_key` of each requested URL to that of its final URL."""

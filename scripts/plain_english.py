@@ -38,6 +38,8 @@ ALLOWED = {
     "api/sessions/models.py::left": "member of a session's report",
     "api/sessions/store.py::left": "member of a session's report",
     "rl/attempt_row.py::told": "member of episodes.jsonl",
+    "benchmarks/scale_model.py::asked": "member of the figures' JSON",
+    "benchmarks/scale_model.py::own": "member of the figures' JSON",
 }
 """Names by `path::name` that a published format fixes, with the format."""
 

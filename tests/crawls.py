@@ -16,7 +16,7 @@ from webemu.ingest.sources import expand_sources
 
 
 @dataclass(frozen=True)
-class Seen:
+class CaptureSpec:
     """One record of a crawl."""
 
     url: str
@@ -39,23 +39,23 @@ def html(title: str, *paragraphs: str, head: str = "") -> str:
     )
 
 
-def write(path: Path, records: Sequence[Seen]) -> Path:
+def write(path: Path, records: Sequence[CaptureSpec]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
-        for seen in records:
-            body = seen.body.encode() if isinstance(seen.body, str) else seen.body
-            headers = [("Content-Type", seen.mime), *seen.headers]
-            head = StatusAndHeaders(seen.status, headers, protocol="HTTP/1.1")
-            is_http = seen.kind in ("response", "revisit")
+        for record in records:
+            body = record.body.encode() if isinstance(record.body, str) else record.body
+            headers = [("Content-Type", record.mime), *record.headers]
+            head = StatusAndHeaders(record.status, headers, protocol="HTTP/1.1")
+            is_http = record.kind in ("response", "revisit")
             writer.write_record(
                 writer.create_warc_record(
-                    seen.url,
-                    seen.kind,
+                    record.url,
+                    record.kind,
                     payload=io.BytesIO(body),
                     http_headers=head if is_http else None,
-                    warc_headers_dict={"WARC-Date": seen.date, **seen.warc},
-                    warc_content_type="" if is_http else seen.mime,
+                    warc_headers_dict={"WARC-Date": record.date, **record.warc},
+                    warc_content_type="" if is_http else record.mime,
                 )
             )
     return path

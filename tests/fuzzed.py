@@ -79,7 +79,7 @@ PLAIN: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class RawRequest:
     """A request, as its bytes are."""
 
     method: str
@@ -102,13 +102,13 @@ class Place:
     names: tuple[str, ...]
     hosts: tuple[str, ...] = ()
     plain: dict[str, Any] = field(default_factory=dict)
-    """What to ask besides the odd: members that it needs to get further."""
+    """The members of a sound request, which odd requests need besides the odd one to get further."""
 
 
-def paths_of(pattern: str, most: int = 12) -> tuple[str, ...]:
+def paths_of(pattern: str, limit: int = 12) -> tuple[str, ...]:
     """Return texts that a regular expression matches, one for each way through its branches as far as there is room."""
     tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
-    return tuple(text for text in dict.fromkeys(islice(_texts(tree), most)) if re.fullmatch(pattern, text, re.S))
+    return tuple(text for text in dict.fromkeys(islice(_texts(tree), limit)) if re.fullmatch(pattern, text, re.S))
 
 
 def _texts(tree: Any) -> Iterator[str]:
@@ -122,17 +122,17 @@ def _node(kind: Any, value: Any) -> Iterator[str]:
         case "NOT_LITERAL" | "ANY":
             yield "a"
         case "IN":
-            found = next(part for part in value if str(part[0]) != "NEGATE") if str(value[0][0]) != "NEGATE" else None
-            yield "a" if found is None else _first(*found)
+            member = next(part for part in value if str(part[0]) != "NEGATE") if str(value[0][0]) != "NEGATE" else None
+            yield "a" if member is None else _first(*member)
         case "BRANCH":
             for branch in value[1]:
                 yield from _texts(branch)
         case "SUBPATTERN":
             yield from _texts(value[3])
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            least, _, inner = value
-            yield from (text * max(1, least) for text in _texts(inner))
-            if not least:
+            minimum, _, inner = value
+            yield from (text * max(1, minimum) for text in _texts(inner))
+            if not minimum:
                 yield ""
         case _:
             yield ""
@@ -162,7 +162,7 @@ def _of_module(module: ModuleType) -> tuple[str, ...]:
     return tuple(sorted({name for one in files for name in names_of(one)}))
 
 
-def _own(function: Any) -> tuple[str, ...]:
+def _parameters_of(function: Any) -> tuple[str, ...]:
     file = Path(inspect.getfile(getattr(function, "func", function)))
     near = list(file.parent.glob(f"{file.stem.partition('_')[0]}*.py"))
     return tuple(sorted({name for one in near for name in names_of(one)}))
@@ -171,7 +171,7 @@ def _own(function: Any) -> tuple[str, ...]:
 def places() -> list[Place]:
     """Return all places of all doors."""
     of_policy = tuple(field.name for part in (Policy, Blocked, Budget, Weather, Latency) for field in fields(part))
-    found = [
+    place_list = [
         Place(("GET", "HEAD"), ("/v1/search",), native.SEARCH_PARAMS, plain={"q": "ships"}),
         Place(("GET",), ("/v1/fetch",), native.FETCH_PARAMS, plain={"url": URL}),
         Place(("GET",), ("/v1/find",), native.FIND_PARAMS, plain={"url": URL, "pattern": "ships"}),
@@ -192,12 +192,12 @@ def places() -> list[Place]:
         for route in dialect.routes:
             paths = paths_of(route.path)
             below = tuple(f"/{dialect.name}{path}" for path in paths)
-            found.append(Place(route.methods, (*below, *paths), _own(route.endpoint), plain=PLAIN))
+            place_list.append(Place(route.methods, (*below, *paths), _parameters_of(route.endpoint), plain=PLAIN))
             if dialect.hosts:
-                found.append(Place(route.methods, paths, _own(route.endpoint), dialect.hosts, PLAIN))
+                place_list.append(Place(route.methods, paths, _parameters_of(route.endpoint), dialect.hosts, PLAIN))
     of_mcp = _of_module(mcp)
     for end in TOOLSETS_BY_PATH:
-        found.append(
+        place_list.append(
             Place(
                 ("POST", "GET", "OPTIONS"),
                 (f"/mcp{end}",),
@@ -208,7 +208,7 @@ def places() -> list[Place]:
     assert len(ENDPOINTS) == len(TOOLSETS_BY_PATH)
     for pattern, _ in build_services(frozenset()).paths[len(DIALECTS) :]:
         names = _of_module(archives) if re.search("cdx|web|crawl|coll|CC", pattern.pattern) else _of_module(pages)
-        found.append(Place(("GET", "POST"), paths_of(pattern.pattern), names, plain=PLAIN))
+        place_list.append(Place(("GET", "POST"), paths_of(pattern.pattern), names, plain=PLAIN))
     archive_hosts = ("web.archive.org", "index.commoncrawl.org", "data.commoncrawl.org")
     of_archives = (
         "/cdx/search/cdx",
@@ -225,7 +225,7 @@ def places() -> list[Place]:
         "/collinfo.json",
         "/",
     )
-    found.append(Place(("GET", "POST"), of_archives, _of_module(archives), archive_hosts, PLAIN))
+    place_list.append(Place(("GET", "POST"), of_archives, _of_module(archives), archive_hosts, PLAIN))
     wiki_paths = (
         "/w/api.php",
         "/api.php",
@@ -234,8 +234,8 @@ def places() -> list[Place]:
         "/wiki/Harbour",
         "/sitemap.xml",
     )
-    found.append(Place(("GET", "POST"), wiki_paths, _of_module(wiki), ("en.wiki.example",), PLAIN))
-    found.append(
+    place_list.append(Place(("GET", "POST"), wiki_paths, _of_module(wiki), ("en.wiki.example",), PLAIN))
+    place_list.append(
         Place(
             ("GET", "HEAD", "POST"),
             ("/", "/nowhere", "/robots.txt"),
@@ -243,25 +243,25 @@ def places() -> list[Place]:
             ("a.example", "nobody.example", "[::1", "a:b", "\xff"),
         )
     )
-    return found
+    return place_list
 
 
-def requests(place: Place, seed: int, each: int) -> Iterator[Asked]:
+def requests(place: Place, seed: int, each: int) -> Iterator[RawRequest]:
     """Yield requests to a place: for each name some odd values, and some odd bodies, headers and paths."""
     random = Random(f"{seed}{place.paths}{place.hosts}")
     for name in place.names:
         few = len(place.names) < FEW
         for odd in (*(TEXTS if few else random.sample(TEXTS, each)), *(VALUES if few else random.sample(VALUES, 1))):
-            yield _asked(place, random, {**_some(place.plain, random), name: odd})
+            yield _fuzzed_request(place, random, {**_some(place.plain, random), name: odd})
         for nested in _nested(random.choice(TEXTS), random.choice(place.names)):
-            yield _asked(place, random, {**_some(place.plain, random), name: nested})
+            yield _fuzzed_request(place, random, {**_some(place.plain, random), name: nested})
     for body in random.sample(BODIES, min(len(BODIES), 4 * each)):
-        yield _asked(place, random, {}, body)
+        yield _fuzzed_request(place, random, {}, body)
     for name in random.sample(HEADERS, 3 * each):
         header = (name.encode(), random.choice(HEADER_VALUES))
-        yield _asked(place, random, {**place.plain}, header=header)
+        yield _fuzzed_request(place, random, {**place.plain}, header=header)
     for odd in random.sample(TEXTS, 3 * each):
-        yield _asked(place, random, {**place.plain}, odd_path=odd)
+        yield _fuzzed_request(place, random, {**place.plain}, odd_path=odd)
 
 
 def _nested(odd: str, name: str) -> tuple[Any, ...]:
@@ -272,14 +272,14 @@ def _some(plain: dict[str, Any], random: Random) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if random.random() < 0.9 or len(plain) < 5}
 
 
-def _asked(
+def _fuzzed_request(
     place: Place,
     random: Random,
     members: dict[str, Any],
     body: bytes = b"",
     header: tuple[bytes, bytes] | None = None,
     odd_path: str = "",
-) -> Asked:
+) -> RawRequest:
     method = place.methods[0] if random.random() < 0.9 else random.choice(place.methods)
     path = random.choice(place.paths)
     if odd_path:
@@ -299,15 +299,15 @@ def _asked(
     host = random.choice(place.hosts) if place.hosts else "webemu"
     if place.paths[0].startswith("/mcp") and members:
         body = json.dumps(_message(members)).encode()
-    return Asked(method, host, quote(path, safe="/%:?=&[]*"), query, tuple(headers), body, bool(place.hosts))
+    return RawRequest(method, host, quote(path, safe="/%:?=&[]*"), query, tuple(headers), body, bool(place.hosts))
 
 
 def _message(members: dict[str, Any]) -> dict[str, Any]:
     """A call of a tool: the odd member is one of the message, of its params, and of the arguments."""
-    kept = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    odd = {name: value for name, value in members.items() if name not in kept or kept[name] != value}
+    fixed_members = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    odd = {name: value for name, value in members.items() if name not in fixed_members or fixed_members[name] != value}
     call = {"name": "search", "arguments": {"query": "ships", "id": URL, "url": URL, **odd}, **odd}
-    return {**kept, "params": call, **odd}
+    return {**fixed_members, "params": call, **odd}
 
 
 def _form(members: dict[str, Any]) -> bytes:

@@ -53,12 +53,12 @@ class _Maker:
         self._rng = rng
         self._number = number
         self._odd = rng.choice((0.03, 0.12, 0.12, 0.4, 1.0))
-        """How often a value is an extreme one."""
+        """The share of values that are extreme."""
 
     def record(self) -> Mutant:
         rng = self._rng
         url = self._url()
-        kind = rng.choice(_KINDS) if self._is_odd(1, least=0.3) else "response"
+        kind = rng.choice(_KINDS) if self._is_odd(1, minimum=0.3) else "response"
         block = self._http(url) if kind in ("response", "revisit") else self._body()
         if kind in GIVES_NO_CAPTURE:
             block = rng.choice((*extremes.NOTES, block))
@@ -70,8 +70,8 @@ class _Maker:
         head = _LINE.join([version, *lines, b"Content-Length: %d" % len(block)])
         return Mutant(self._number, kind, url, head + 2 * _LINE + block + 2 * _LINE)
 
-    def _is_odd(self, share: float, least: float = 0.0) -> bool:
-        return self._rng.random() < max(self._odd * share, least)
+    def _is_odd(self, share: float, minimum: float = 0.0) -> bool:
+        return self._rng.random() < max(self._odd * share, minimum)
 
     def _pick(self, choices: tuple[bytes, ...], plain: bytes) -> bytes:
         return self._rng.choice(choices) if self._is_odd(1) else plain
@@ -82,7 +82,7 @@ class _Maker:
             return rng.choice(_SHARED)
         origin = self._pick(extremes.SCHEMES, b"http://") + self._pick(extremes.HOSTS, b"a.example") + b"/"
         path = b""
-        if self._is_odd(1, least=0.3):
+        if self._is_odd(1, minimum=0.3):
             unit = rng.choice(extremes.UNITS)
             path = unit * (rng.choice(extremes.LENGTHS) // len(unit))
             if rng.random() < 0.5:  # so that the whole is exactly at an edge
@@ -139,8 +139,8 @@ class _Maker:
         )
         packed = gzip.compress(body, 1, mtime=0)
         shapes = (packed, packed[:100], b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body), zlib.compress(bytes(3_000_000)))
-        others = (b'{"a": "%b"}' % text, text, b"\xff\xfe" + body, b"<?xml version='1.0'?><a>" + text)
-        return rng.choice((*shapes, *others, *extremes.BODIES)) if rng.random() < 0.17 else body
+        other_bodies = (b'{"a": "%b"}' % text, text, b"\xff\xfe" + body, b"<?xml version='1.0'?><a>" + text)
+        return rng.choice((*shapes, *other_bodies, *extremes.BODIES)) if rng.random() < 0.17 else body
 
 
 def good(number: int) -> Mutant:

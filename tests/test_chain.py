@@ -34,7 +34,7 @@ OF_THE_CRAWL = ("payload-undecodable", "payload-too-large")
 """Reasons of a 502 that say what the crawl holds."""
 LONGEST_TARGET = 60_000
 """Longer request targets are refused by HTTP servers, ours too."""
-OURS = "webemu"
+OWN_HOST = "webemu"
 SAFE = "/:?#[]@!$&'()*+,;=%"
 """Characters of a URL that stay as they are in a request target."""
 CAPTURED_TOO = (
@@ -54,11 +54,11 @@ WHERE url_protocol IN ('http', 'https', 'ftp') ORDER BY 2, 3
 
 @dataclass(slots=True)
 class Chain:
-    """What was written, and where each record lies."""
+    """The written archives, with the place of each record."""
 
     root: Path
     records: dict[tuple[str, int], Mutant] = field(default_factory=dict)
-    """By name of the file and offset in it."""
+    """The records by file name and offset."""
 
     def name(self, file: str, offset: int) -> str:
         record = self.records[file, offset]
@@ -142,7 +142,7 @@ class Asker:
         self._port = port
         self._socket: socket.socket | None = None
 
-    def ask(self, target: str, body: object = None, host: str = OURS) -> tuple[int, dict[str, str], bytes]:
+    def ask(self, target: str, body: object = None, host: str = OWN_HOST) -> tuple[int, dict[str, str], bytes]:
         """Return status, headers in lower case, and body."""
         sent = b"" if body is None else json.dumps(body).encode()
         method = "GET" if body is None else "POST"
@@ -151,7 +151,7 @@ class Asker:
         self._socket.sendall(head.encode() + sent)
         answer = Answer()
         parser = httptools.HttpResponseParser(answer)
-        if host != OURS:  # the web's answers are as they were recorded, with control characters too
+        if host != OWN_HOST:  # the web's answers are as they were recorded, with control characters too
             parser.set_dangerous_leniencies(lenient_headers=True)
         while not answer.is_whole and (some := self._socket.recv(1 << 20)):
             parser.feed_data(some)
@@ -168,7 +168,7 @@ class Asker:
 
 
 class Answer:
-    """What httptools reads of one answer."""
+    """An answer as httptools reads it."""
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
@@ -237,8 +237,8 @@ def is_failure(error: dict[str, Any], names: Sequence[str]) -> bool:
 def test_good_pages_are_found_and_read_in_every_format(chain: Chain, asker: Asker) -> None:
     for record in [record for record in chain.records.values() if record.number < 0][:30]:
         url, number = record.url.decode(), -record.number - 1
-        found = asker.json(f"/v1/search?q={GOOD_WORD}+number{number}&size=5")
-        assert found["results"][0]["url"] == url
+        answer = asker.json(f"/v1/search?q={GOOD_WORD}+number{number}&size=5")
+        assert answer["results"][0]["url"] == url
         for view in VIEWS:
             assert GOOD_WORD in asker.json(f"/v1/fetch?format={view}&url={quote(url, safe='')}")["content"]
         status, headers, raw = asker.ask(f"/v1/fetch?format=raw&url={quote(url, safe='')}")
@@ -261,8 +261,8 @@ def test_every_captured_url_is_answered_in_a_view(asker: Asker, captured: dict[s
 def test_every_captured_url_is_answered_raw(asker: Asker, captured: dict[str, list[str]]) -> None:
     failed = []
     for url, names in captured.items():
-        if len(asked := quote(url, safe="")) < LONGEST_TARGET:
-            status, _, body = asker.ask(f"/v1/fetch?format=raw&url={asked}")
+        if len(escaped := quote(url, safe="")) < LONGEST_TARGET:
+            status, _, body = asker.ask(f"/v1/fetch?format=raw&url={escaped}")
             if status != 200 and is_failure(json.loads(body)["error"], names):
                 failed.append((names, status, body[:300]))
     assert not failed, lines(failed)
@@ -295,14 +295,14 @@ def host_of(url: str) -> str:
 def test_archives_suggestions_and_search_answer(asker: Asker, captured: dict[str, list[str]]) -> None:
     failed = []
     for url, names in list(captured.items())[::3]:
-        asked = quote(url, safe="")
-        if len(asked) > LONGEST_TARGET:
+        escaped = quote(url, safe="")
+        if len(escaped) > LONGEST_TARGET:
             continue
         for target in (
-            f"/cdx/search/cdx?output=json&limit=5&url={asked}",
-            f"/wayback/available?url={asked}",
+            f"/cdx/search/cdx?output=json&limit=5&url={escaped}",
+            f"/wayback/available?url={escaped}",
             f"/web/timemap/json/{quote(url, safe=SAFE)}",
-            f"/v1/find?pattern=words&url={asked}",
+            f"/v1/find?pattern=words&url={escaped}",
             f"/suggest?q={quote(url[:100], safe='')}",
             f"/v1/search?q={quote(url[:500], safe='')}",
         ):

@@ -48,14 +48,14 @@ both = pytest.mark.parametrize("name", ["docker-compose.yml", "deploy/compose.ym
 
 @pytest.fixture
 def dockerfile() -> dict[str, list[str]]:
-    """What each instruction says, by its name."""
-    said: dict[str, list[str]] = {}
+    """Return the values of each instruction, by its name."""
+    instructions: dict[str, list[str]] = {}
     text = (HOUSE / "Dockerfile").read_text().replace("\\\n", " ")
     for line in text.splitlines():
         if line and not line.startswith("#"):
-            name, _, rest = line.partition(" ")
-            said.setdefault(name, []).append(rest.strip())
-    return said
+            name, _, value = line.partition(" ")
+            instructions.setdefault(name, []).append(value.strip())
+    return instructions
 
 
 @both
@@ -74,9 +74,11 @@ def test_the_agent_reaches_nothing_but_the_server(compose: dict[str, Any]) -> No
     assert "network_mode" not in agent
     assert "ports" not in agent
     assert all(compose["networks"][name].get("internal") for name in agent["networks"])
-    others = [name for name, service in compose["services"].items() if service.get("networks", {}).keys() & {"offline"}]
+    offline_services = [
+        name for name, service in compose["services"].items() if service.get("networks", {}).keys() & {"offline"}
+    ]
     assert compose["services"]["trust"]["network_mode"] == "none"
-    assert others == ["webemu", "agent"]
+    assert offline_services == ["webemu", "agent"]
 
 
 def test_the_port_is_published_to_this_machine_only(compose: dict[str, Any]) -> None:
@@ -111,8 +113,8 @@ def test_the_agent_has_the_certificate_and_no_key(compose: dict[str, Any], tmp_p
     assert services["webemu"]["depends_on"]["trust"]["condition"] == "service_completed_successfully"
     command, _, exported = services["trust"]["command"]
     place = tmp_path / Path(exported).name
-    said = CliRunner().invoke(app, [command, "--root", str(tmp_path / "data"), "--export", str(place)])
-    assert said.exit_code == 0
+    result = CliRunner().invoke(app, [command, "--root", str(tmp_path / "data"), "--export", str(place)])
+    assert result.exit_code == 0
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["ca.pem"]
     assert "PRIVATE" not in place.read_text()
     assert place.stat().st_mode & 0o044 == 0o044, "readable by an agent that runs as somebody else"
@@ -123,8 +125,8 @@ def test_the_agent_has_the_certificate_and_no_key(compose: dict[str, Any], tmp_p
 
 @both
 def test_services_call_commands_and_settings_there_are(name: str) -> None:
-    ours = [service for service in read(name)["services"].values() if service["image"] == "webemu"]
-    for service in ours:
+    own_services = [service for service in read(name)["services"].values() if service["image"] == "webemu"]
+    for service in own_services:
         assert "entrypoint" in service or service.get("command", ["serve"])[0] in COMMANDS
         assert service.get("environment", {}).keys() <= ENVIRONMENT
         assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
@@ -145,8 +147,8 @@ def test_the_image_is_what_the_project_can_build(dockerfile: dict[str, list[str]
 def test_the_image_starts_with_flags_there_are(dockerfile: dict[str, list[str]]) -> None:
     assert json.loads(dockerfile["ENTRYPOINT"][0]) == ["webemu"]
     name, *flags = json.loads(dockerfile["CMD"][0])
-    shown = CliRunner().invoke(app, [name, "--help"]).output
-    assert [flag for flag in flags if flag.startswith("--") and flag not in shown] == []
+    help_text = CliRunner().invoke(app, [name, "--help"]).output
+    assert [flag for flag in flags if flag.startswith("--") and flag not in help_text] == []
 
 
 def servers(copies: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -155,9 +157,9 @@ def servers(copies: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_the_balancer_knows_every_copy_and_waits_for_it(copies: dict[str, Any]) -> None:
     balancer = copies["services"]["balancer"]
-    asked = (HOUSE / "deploy" / "haproxy.cfg").read_text()
+    balancer_settings = (HOUSE / "deploy" / "haproxy.cfg").read_text()
     places = {name: place for name, place in balancer["environment"].items() if name.startswith("WEBEMU_COPY_")}
-    assert set(re.findall(r"\$\{(\w+)\}", asked)) == {"WEBEMU_BIND", *places}
+    assert set(re.findall(r"\$\{(\w+)\}", balancer_settings)) == {"WEBEMU_BIND", *places}
     addresses = {service["networks"]["copies"]["ipv4_address"] for service in servers(copies).values()}
     assert {f"{address}:8800" for address in addresses} == set(places.values())
     assert len(addresses) == 3

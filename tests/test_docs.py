@@ -30,17 +30,17 @@ SERVICES = HERE / "docs/dialects.md"
 
 
 def help_of(*words: str) -> str:
-    shown = CliRunner().invoke(app, [*words, "--help"], prog_name="webemu", env={"COLUMNS": "100", "NO_COLOR": "1"})
-    assert shown.exit_code == 0, shown.output
-    return "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
+    result = CliRunner().invoke(app, [*words, "--help"], prog_name="webemu", env={"COLUMNS": "100", "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
 def test_the_settings_table_is_the_config() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| `(.+)` \|$", SETTINGS.read_text(encoding="utf-8"), re.MULTILINE)
     source = (HERE / "emulator/config.py").read_text(encoding="utf-8")
-    said = dict(re.findall(r'^    (\w+): .+\n    """(.+)"""$', source, re.MULTILINE))
+    meanings = dict(re.findall(r'^    (\w+): .+\n    """(.+)"""$', source, re.MULTILINE))
     fields = dataclasses.fields(Config)
-    assert rows == [(field.name, said[field.name], str(field.default)) for field in fields]
+    assert rows == [(field.name, meanings[field.name], str(field.default)) for field in fields]
 
 
 def test_the_command_reference_is_what_help_says(request: pytest.FixtureRequest) -> None:
@@ -50,10 +50,15 @@ def test_the_command_reference_is_what_help_says(request: pytest.FixtureRequest)
         for inner in re.findall(r"^  (\w+) {2,}", help_of(name).partition("\nCommands:\n")[2], re.MULTILINE):
             parts.append((f"webemu {name} {inner}", help_of(name, inner)))
     text = "# Commands\n\nWhat `--help` says, checked by `tests/test_docs.py`.\n"
-    text += "".join(f"\n## {name}\n\n```text\n{shown}\n```\n" for name, shown in parts)
+    text += "".join(f"\n## {name}\n\n```text\n{help_text}\n```\n" for name, help_text in parts)
     if request.config.getoption("--update-golden"):
         REFERENCE.write_text(text, encoding="utf-8")
     assert REFERENCE.read_text(encoding="utf-8") == text
+
+
+def test_help_shows_no_formatting_mark() -> None:
+    """`\\b` keeps the lines of an example apart; written with two backslashes it is shown instead."""
+    assert "\\b" not in REFERENCE.read_text(encoding="utf-8")
 
 
 def row(dialect: Dialect) -> str:
@@ -63,7 +68,7 @@ def row(dialect: Dialect) -> str:
 
 def test_the_table_of_services_is_that_of_the_dialects(request: pytest.FixtureRequest) -> None:
     table = "| service | answers at | how a client is pointed here | run against it |\n|---|---|---|---|\n"
-    table += "".join(map(row, sorted(DIALECTS, key=lambda one: one.service.lower())))
+    table += "".join(map(row, sorted(DIALECTS, key=lambda dialect: dialect.service.lower())))
     before, _, after = re.split(r"(^\|(?:.*\n\|)*.*\n)", SERVICES.read_text(encoding="utf-8"), maxsplit=1, flags=re.M)
     if request.config.getoption("--update-golden"):
         SERVICES.write_text(before + table + after, encoding="utf-8")
@@ -82,11 +87,19 @@ def test_commands_in_the_docs_exist_with_their_options(path: Path) -> None:
     for line in commands_in(path):
         words = shlex.split(line, comments=True)[1:]
         assert words[0] in COMMANDS, line
-        known = (
+        options = (
             help_of(*words[:2]) if words[0] in ("data", "snapshots", "tasks") and len(words) > 1 else help_of(words[0])
         )
-        unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in known]
+        unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in options]
         assert not unknown, line
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(HERE)))
+def test_json_for_a_service_is_sent_as_json(path: Path) -> None:
+    """curl sends `-d` as a form otherwise, which the services refuse as their originals do."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = re.findall(r"^curl .*:8800/(?!v1/).* -d '\{.*$", text, re.MULTILINE)
+    assert [line for line in lines if "Content-Type: application/json" not in line] == []
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(HERE)))
@@ -140,9 +153,9 @@ def test_the_list_of_decisions_is_complete(request: pytest.FixtureRequest) -> No
 
 def resolve_name(name: str) -> object:
     """Return a module or attribute by its dotted name. Raises AttributeError or ModuleNotFoundError."""
-    module, *rest = name.split(".")
+    module, *attributes = name.split(".")
     value: object = importlib.import_module(module)
-    for part in rest:
+    for part in attributes:
         module = f"{module}.{part}"
         if not hasattr(value, part) and isinstance(value, ModuleType):
             importlib.import_module(module)
@@ -214,5 +227,5 @@ def test_python_in_the_docs_parses_and_imports_what_exists(page: Path) -> None:
     for source in re.findall(
         r"^```python[^\n]*\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     ):
-        ours = [name for name in imports_in(source) if name.partition(".")[0] in ("webemu", *ROOMS)]
-        assert [name for name in ours if not name.startswith("webemu.") or not has_name(name)] == [], source
+        own_imports = [name for name in imports_in(source) if name.partition(".")[0] in ("webemu", *ROOMS)]
+        assert [name for name in own_imports if not name.startswith("webemu.") or not has_name(name)] == [], source

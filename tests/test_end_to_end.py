@@ -1,4 +1,4 @@
-"""From a generated crawl to an agent's answers, as processes: generate, ingest, serve, and the client's tools."""
+"""The way from a generated crawl to an agent's answers, as processes: generate, ingest, serve, the client's tools."""
 
 import asyncio
 import gzip
@@ -62,8 +62,8 @@ def rows(web: Web, sql: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.slow
 def test_the_scripted_agent_answers_every_question(web: Web) -> None:
-    said = webemu("quiz", str(web.folder / "tasks.jsonl"), "--server", web.server)
-    assert said.rstrip().endswith(f"score: {len(web.tasks)} / {len(web.tasks)}")
+    output = webemu("quiz", str(web.folder / "tasks.jsonl"), "--server", web.server)
+    assert output.rstrip().endswith(f"score: {len(web.tasks)} / {len(web.tasks)}")
 
 
 def test_every_capture_is_kept_and_every_page_opens(web: Web, client: Client) -> None:
@@ -84,8 +84,8 @@ def test_sync_and_async_clients_see_the_same(web: Web, client: Client) -> None:
 
     async def ask() -> tuple[list[object], list[object]]:
         async with AsyncClient(web.server) as other:
-            found = await asyncio.gather(*(other.search(name) for name in names))
-            return list(found), list(await other.search_many(names))
+            answers = await asyncio.gather(*(other.search(name) for name in names))
+            return list(answers), list(await other.search_many(names))
 
     one_by_one, at_once = asyncio.run(ask())
     assert one_by_one == at_once == [client.search(name) for name in names] == client.search_many(names)
@@ -97,9 +97,9 @@ def test_changed_pages_differ_by_day_and_revisits_have_bodies(web: Web, client: 
     url = f"{WIKI}/wiki/{title.replace(' ', '_')}"
     assert new[0] in client.open(url).content
     assert new[0] not in client.open(url, at="2024-12-01").content
-    found = rows(web, "SELECT url, fetch_time, fetch_status FROM captures WHERE warc_record_type = 'revisit'")
-    assert {status for _, _, status in found} == {200, 304}
-    for revisited, time, _ in found:
+    revisit_rows = rows(web, "SELECT url, fetch_time, fetch_status FROM captures WHERE warc_record_type = 'revisit'")
+    assert {status for _, _, status in revisit_rows} == {200, 304}
+    for revisited, time, _ in revisit_rows:
         raw = client.raw(revisited, at=time.strftime("%Y-%m-%dT%H:%M:%SZ"))
         assert b"</html>" in raw.body
 
@@ -137,8 +137,8 @@ def test_the_tools_show_what_a_model_reads(client: Client) -> None:
 
 def test_the_commands_print_for_people_and_for_programs(web: Web) -> None:
     assert "https://en.openlexicon.org" in webemu("search", "encyclopedia", "main", "page", "--server", web.server)
-    found = json.loads(webemu("search", "--json", "--size", "2", "council notices", "--server", web.server))
-    assert len(found["results"]) == 2
+    answer = json.loads(webemu("search", "--json", "--size", "2", "council notices", "--server", web.server))
+    assert len(answer["results"]) == 2
     assert "Welcome to OpenLexicon" in webemu("fetch", f"{WIKI}/wiki/Main_Page", "--server", web.server)
     assert webemu("sql", "SELECT 1 AS one", "--root", str(web.root), "--format", "csv").split() == ["one", "1"]
     assert "captures     1," in webemu("stat", "--root", str(web.root))
@@ -146,26 +146,26 @@ def test_the_commands_print_for_people_and_for_programs(web: Web) -> None:
 
 
 def mcp(server: str, *lines: str) -> list[dict[str, Any]]:
-    """What `webemu mcp` writes to the lines it reads."""
+    """Return the answers that `webemu mcp` writes to the lines it reads."""
     command = [sys.executable, "-m", "webemu.emulator.cli", "mcp", "--tools", "browse", "--server", server]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_mcp_over_pipes(web: Web, client: Client) -> None:
-    shown = {"name": "open", "arguments": {"url": f"{WIKI}/wiki/Main_Page"}}
+    open_call = {"name": "open", "arguments": {"url": f"{WIKI}/wiki/Main_Page"}}
     answers = mcp(
         web.server,
         '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}',
         '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
         "",
         "no JSON",
-        json.dumps({"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": shown}),
+        json.dumps({"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": open_call}),
     )
     assert [answer["id"] for answer in answers] == [1, None, "two"]
     assert answers[0]["result"]["protocolVersion"] == "2025-06-18"
     assert answers[1]["error"]["code"] == -32700
-    assert answers[2]["result"]["content"][0]["text"] == call(client, "open", shown["arguments"])
+    assert answers[2]["result"]["content"][0]["text"] == call(client, "open", open_call["arguments"])
     lost = mcp(
         "http://127.0.0.1:9", '{"jsonrpc": "2.0", "id": 3, "method": "ping"}', '{"jsonrpc": "2.0", "method": "x"}'
     )
@@ -174,8 +174,8 @@ def test_mcp_over_pipes(web: Web, client: Client) -> None:
 
 def test_the_cursor_browser_reads_real_markdown(client: Client) -> None:
     browser = Browser(client)
-    shown = browser.call("open", {"id": f"{WIKI}/wiki/Main_Page"})
-    assert shown.startswith(f"[0] OpenLexicon, the free encyclopedia ({WIKI}/wiki/Main_Page)\n**viewing lines [0 - ")
-    assert "†Portal:Cartography】" in shown
+    view = browser.call("open", {"id": f"{WIKI}/wiki/Main_Page"})
+    assert view.startswith(f"[0] OpenLexicon, the free encyclopedia ({WIKI}/wiki/Main_Page)\n**viewing lines [0 - ")
+    assert "†Portal:Cartography】" in view
     assert browser.call("open", {"id": 0}).startswith("[1] ")
-    assert "](http" not in shown
+    assert "](http" not in view

@@ -62,8 +62,8 @@ def test_curl_fails_where_no_server_is() -> None:
 
 
 def test_langchain_functions_search_and_open(world: World) -> None:
-    found, _, page = run_example(world, sys.executable, "langchain_tool.py", query_for(world)).partition("\n---\n")
-    assert found.splitlines()[1].startswith("https://")
+    listing, _, page = run_example(world, sys.executable, "langchain_tool.py", query_for(world)).partition("\n---\n")
+    assert listing.splitlines()[1].startswith("https://")
     assert page.strip()
 
 

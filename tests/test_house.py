@@ -20,9 +20,9 @@ MAY_IMPORT = {
     "rl": {"agent_client"},
 }
 COMPOSES = {"api/runtime/live_snapshot.py", "api/app.py", "api/runtime/ray_cluster.py"}
-"""Where the server is put together: these may import `index`."""
+"""The modules that put the server together: these may import `index`."""
 READS_CRAWLS = "rl/tasks/"
-"""Where tasks are made from a crawl: may import `emulator` and `index`."""
+"""The folder in which tasks are made from a crawl: it may import `emulator` and `index`."""
 PURE = {"webemu.emulator.bootstrap"}
 """Arithmetic in one module of `emulator` that tells nothing of the web: every room may import it, so that no room has
 a copy of its own. It imports nothing of ours.

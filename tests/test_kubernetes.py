@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def documents() -> dict[str, Document]:
-    """By kind and name, without what is for kustomize alone."""
+    """Return the documents by kind and name, without those that only kustomize reads."""
     read = [one for path in FOLDER.glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
     return {f"{one['kind']}/{one['metadata']['name']}": one for one in read if one["kind"] != "Kustomization"}
 
@@ -55,22 +55,22 @@ def test_the_schemas_see_a_field_that_is_not_there(name: str) -> None:
 
 
 def test_the_schemas_see_a_field_deep_inside_and_a_wrong_value() -> None:
-    for found in ({"readOnlyRootFileSystem": True}, {"runAsUser": "webemu"}):
+    for security_context in ({"readOnlyRootFileSystem": True}, {"runAsUser": "webemu"}):
         wrong = yaml.safe_load(yaml.safe_dump(SERVERS))
-        wrong["spec"]["template"]["spec"]["containers"][0]["securityContext"] = found
+        wrong["spec"]["template"]["spec"]["containers"][0]["securityContext"] = security_context
         with pytest.raises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(wrong, VERSIONS[-1], strict=True)
 
 
 def test_kustomize_is_told_of_every_file() -> None:
-    told = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
-    assert {*told["resources"], "kustomization.yaml"} == {path.name for path in FOLDER.iterdir()}
+    kustomization = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
+    assert {*kustomization["resources"], "kustomization.yaml"} == {path.name for path in FOLDER.iterdir()}
     namespaced = {one["metadata"].get("namespace") for name, one in ALL.items() if not name.startswith("Namespace/")}
-    assert namespaced == {told["namespace"]} == {ALL["Namespace/webemu"]["metadata"]["name"]}
+    assert namespaced == {kustomization["namespace"]} == {ALL["Namespace/webemu"]["metadata"]["name"]}
 
 
 def test_pods_may_do_nothing_they_need_not(pod: Document) -> None:
-    """What the namespace enforces: Kubernetes' Pod Security Standard `restricted`, and a read-only root besides."""
+    """Pods meet Kubernetes' Pod Security Standard `restricted`, which the namespace enforces, with a read-only root."""
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["runAsUser"] == 10001
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -97,12 +97,12 @@ def test_no_variable_of_a_service_is_taken_for_a_setting(pod: Document) -> None:
 def test_pods_call_commands_with_options_and_settings_there_are(pod: Document) -> None:
     for container in containers(pod):
         name, *words = container["args"]
-        shown = CliRunner().invoke(app, [name, "--help"]).output
-        assert [word for word in words if word.startswith("--") and word not in shown] == []
-        given = {one["name"]: one["value"] for one in container["env"]}
-        assert given.keys() <= {f"WEBEMU_{field.name.upper()}" for field in fields(Config)}
+        help_text = CliRunner().invoke(app, [name, "--help"]).output
+        assert [word for word in words if word.startswith("--") and word not in help_text] == []
+        environment = {one["name"]: one["value"] for one in container["env"]}
+        assert environment.keys() <= {f"WEBEMU_{field.name.upper()}" for field in fields(Config)}
         mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
-        config = load_config({}, given)
+        config = load_config({}, environment)
         assert str(config.root) in mounted
         assert config.state == "none" or config.state in mounted
         assert "/tmp" in mounted, "the root is read-only"
@@ -119,8 +119,8 @@ def test_servers_read_the_volume_and_the_job_writes_it() -> None:
     ]
     assert claims == ["data", "data"]
     assert "PersistentVolumeClaim/data" in ALL
-    own = [claim["metadata"]["name"] for claim in SERVERS["spec"]["volumeClaimTemplates"]]
-    assert {mount["name"] for mount in server["volumeMounts"]} == {"data", "tmp", *own}
+    claim_names = [claim["metadata"]["name"] for claim in SERVERS["spec"]["volumeClaimTemplates"]]
+    assert {mount["name"] for mount in server["volumeMounts"]} == {"data", "tmp", *claim_names}
     assert INGEST["spec"]["template"]["spec"]["initContainers"][0]["args"] == ["ca"]
 
 
@@ -145,8 +145,8 @@ def test_selectors_find_the_servers_and_not_the_job() -> None:
         *(ALL[f"Service/{name}"]["spec"]["selector"] for name in ("webemu", "copies")),
     ]
     assert all(selector.items() <= labels.items() for selector in selectors)
-    others = INGEST["spec"]["template"]["metadata"]["labels"]
-    assert not any(selector.items() <= others.items() for selector in selectors)
+    ingest_labels = INGEST["spec"]["template"]["metadata"]["labels"]
+    assert not any(selector.items() <= ingest_labels.items() for selector in selectors)
     assert SERVERS["spec"]["serviceName"] == "copies"
     assert ALL["Service/copies"]["spec"]["clusterIP"] == "None"
 

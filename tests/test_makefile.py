@@ -37,7 +37,7 @@ def script(path: Path, text: str) -> None:
 
 
 def make(clone: Path, *arguments: str) -> list[str]:
-    """What a command that must fail says, without make's own line about it."""
+    """Return the output of a command that must fail, without make's own line about it."""
     done = subprocess.run(["make", "-C", str(clone), *arguments], capture_output=True, text=True, timeout=120)
     assert done.returncode
     return [line for line in done.stderr.splitlines() if not line.startswith("make")]
@@ -46,21 +46,21 @@ def make(clone: Path, *arguments: str) -> list[str]:
 @pytest.mark.parametrize("goal", ["demo", "test", "test-fast", "check", "train-demo", "test-ray", "constraints"])
 def test_an_old_python_is_refused_in_a_sentence(clone: Path, goal: str) -> None:
     before = sorted(clone.iterdir())
-    [said] = make(clone, goal, f"PYTHON={clone}/python3.10")
-    assert "needs Python 3.11 or newer" in said
+    [message] = make(clone, goal, f"PYTHON={clone}/python3.10")
+    assert "needs Python 3.11 or newer" in message
     assert sorted(clone.iterdir()) == before
 
 
 def test_a_python_that_is_not_there_is_named(clone: Path) -> None:
-    [said] = make(clone, "demo", "PYTHON=python9.9")
-    assert "there is no python9.9" in said
+    [message] = make(clone, "demo", "PYTHON=python9.9")
+    assert "there is no python9.9" in message
     assert not (clone / ".venv").exists()
 
 
 def test_an_environment_of_an_old_python_is_noticed(clone: Path) -> None:
     script(clone / ".venv/bin/python", OLD)
-    [said] = make(clone, "demo", f"PYTHON={sys.executable}")
-    assert "rm -rf .venv" in said
+    [message] = make(clone, "demo", f"PYTHON={sys.executable}")
+    assert "rm -rf .venv" in message
 
 
 def test_an_environment_that_is_half_made_is_noticed(clone: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -67,6 +68,19 @@ def test_a_wheel_holds_one_top_level_name(tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(site)!r}); import webemu.rl.state; print(webemu.rl.state.__file__)"
     out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert out.stdout.strip() == str(site / "webemu" / "rl" / "state.py")
+
+
+def test_a_source_distribution_holds_every_room(tmp_path: Path) -> None:
+    """A wheel is built of it on machines for which none is published."""
+    pytest.importorskip("hatchling", reason="builds are made in an environment of their own")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=HOUSE, check=True, capture_output=True, text=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for room in sorted(path.parent.name for path in HOUSE.glob("*/py.typed")):
+        modules = {path.relative_to(HOUSE).as_posix() for path in (HOUSE / room).rglob("*.py")}
+        assert modules - names == set(), room
 
 
 def test_the_links_lead_to_the_rooms() -> None:

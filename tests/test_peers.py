@@ -5,14 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 HERE = Path(__file__).parents[1]
 
 
 def test_others_on_the_same_pages(tmp_path: Path) -> None:
     crawl = [
-        Seen(f"https://site{number % 5}.example/{number}", html(f"Harbour and river of town {number}", "Ships call."))
+        CaptureSpec(
+            f"https://site{number % 5}.example/{number}", html(f"Harbour and river of town {number}", "Ships call.")
+        )
         for number in range(80)
     ]
     ingest(tmp_path / "small", write(tmp_path / "a.warc.gz", crawl))

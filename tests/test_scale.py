@@ -27,12 +27,12 @@ def test_what_is_in_the_page_cache_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_small_web_is_measured_from_generation_to_cold_reads(tmp_path: Path) -> None:
-    found = measure_size(400, tmp_path, 2)
-    assert found["pages"] > 300
-    assert all(found[step]["core_s"] > 0 and found[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
-    assert all(found["disk"].values())
-    assert len({one["bytes"] for one in found["cold"]}) == 1
-    assert all(one["search"]["asked"] == 40 and one["own"] > 1e7 for one in found["cold"])
-    table = build_report([found, {**found, "pages": 10 * found["pages"]}])
+    figures = measure_size(400, tmp_path, 2)
+    assert figures["pages"] > 300
+    assert all(figures[step]["core_s"] > 0 and figures[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
+    assert all(figures["disk"].values())
+    assert len({one["bytes"] for one in figures["cold"]}) == 1
+    assert all(one["search"]["asked"] == 40 and one["own"] > 1e7 for one in figures["cold"])
+    table = build_report([figures, {**figures, "pages": 10 * figures["pages"]}])
     assert "| search, warm, core-us |" in table
     assert "exponent" in table.splitlines()[0]

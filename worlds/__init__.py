@@ -8,7 +8,6 @@ next.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from webemu.worlds.invent import invent_graph
 from webemu.worlds.site_directory import assign_addresses
 from webemu.worlds.sites import list_sites
 from webemu.worlds.tasks import list_graph_lines, list_task_lines
-from webemu.worlds.warcs import write_crawl
+from webemu.worlds.warcs import Progress, write_crawl
 
 GRAPH_FILE = "graph.jsonl"
 """Name of the file with all entities and facts, one JSON object a line."""
@@ -48,31 +47,21 @@ class Summary:
     """Total size of the WARC files."""
 
 
-def generate(
-    out: Path, seed: int = 7, pages: int = 2000, progress: Callable[[int, int], None] | None = None
-) -> Summary:
+def generate(out: Path, seed: int = 7, pages: int = 2000, progress: Progress | None = None) -> Summary:
     """Write the web of a seed and size to the folder `out` and return its counts.
 
         summary = generate(Path("web"), seed=1, pages=5000)
         print(summary.pages, "pages on", summary.hosts, "hosts")
 
     The web has about `pages` pages if that is 1,000 or more; a smaller one has somewhat more, but never less than 470.
-    The folder appears under its name only when it is complete, and replaces an earlier web. `progress` is called with
-    (captures written, all captures). Raises SourceError if `out` exists and is not a generated web.
+    The folder appears under its name only when it is complete, and replaces an earlier web. Raises SourceError if
+    `out` exists and is not a generated web.
     """
     directory = assign_addresses(invent_graph(seed, round(pages * GRAPH_DENSITY)), round(pages * STORIES_PER_PAGE))
     sites = list_sites(directory)
     fetches = list(list_fetches(seed, sites))
-    done = 0
-
-    def tick(new_captures: int) -> None:
-        nonlocal done
-        done += new_captures
-        if progress:
-            progress(done, len(fetches))
-
     with open_output_folder(out) as folder:
-        files = write_crawl(folder, seed, fetches, tick)
+        files = write_crawl(folder, seed, fetches, progress)
         tasks = list(list_task_lines(directory))
         (folder / GRAPH_FILE).write_text("".join(list_graph_lines(directory)), encoding="utf-8")
         (folder / TASKS_FILE).write_text("".join(tasks), encoding="utf-8")

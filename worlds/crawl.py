@@ -57,8 +57,8 @@ def list_fetches(seed: int, sites: list[Site]) -> Iterator[CrawlFetch]:
     for site in sites:
         site_pages = list(site.list_pages(site))
         yield from _fetch_entry_points(seed, site, site_pages)
-        for number, site_page in enumerate(site_pages):
-            yield from _fetch_page(seed, site, site_page, number)
+        for site_page in site_pages:
+            yield from _fetch_page(seed, site, site_page)
         yield from _fetch_failures(seed, site)
 
 
@@ -71,7 +71,7 @@ def _draw_capture_time(seed: int, url: str, *, is_first_pass: bool = False) -> d
     return start + timedelta(seconds=seeded_rng(seed, "moment", url, is_first_pass).randrange(seconds))
 
 
-def _fetch_page(seed: int, site: Site, site_page: SitePage, number: int) -> Iterator[CrawlFetch]:
+def _fetch_page(seed: int, site: Site, site_page: SitePage) -> Iterator[CrawlFetch]:
     """Yield the fetches of one page: two if it changed or is revisited, and perhaps one under a second URL."""
     url = site.base_url + site_page.path
     fetch = CrawlFetch(

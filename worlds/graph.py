@@ -217,8 +217,6 @@ class Festival(Entity):
     """Year in which it was first held."""
     month: int
     """Month in which it is held, 1 to 12."""
-    short_name: str
-    """Name without that of the town, such as `Jazz Days`."""
     visitors: tuple[int, ...]
     """Visitors of each year from 2018 to 2024."""
 

@@ -139,7 +139,7 @@ def _list_tasks(
     starts = _start_entities(directory, template.kind)
     task_count = 0
     for start in rng.sample(starts, len(starts)):
-        year = _draw_year(directory, template, start, rng.randrange)
+        year = _draw_year(template, start, rng.randrange)
         question = template.question.format(X=start.title, Y=year)
         steps = list(_follow_path(directory, template, start, year))
         if question in seen_questions or len(steps) < len(template.path):
@@ -166,7 +166,7 @@ def _start_entities(directory: SiteDirectory, kind: str) -> list[Entity]:
     return graph.group_by_kind()[kind]
 
 
-def _draw_year(directory: SiteDirectory, template: QuestionTemplate, start: Entity, draw: Callable[[int], int]) -> int:
+def _draw_year(template: QuestionTemplate, start: Entity, draw: Callable[[int], int]) -> int:
     if "{Y}" not in template.question:
         return 0
     years = CENSUS_YEARS if isinstance(start, Town) else PRIZE_YEARS if isinstance(start, Prize) else FESTIVAL_YEARS

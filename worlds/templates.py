@@ -12,18 +12,16 @@ from html import escape
 from webemu.worlds.site_directory import render_link
 from webemu.worlds.web import Site
 
-Layout = Callable[[Site, str, str, str], tuple[str, str]]
-"""Function from (site, title, content, aside) to (style sheet, body)."""
+Layout = Callable[[Site, str, str], tuple[str, str]]
+"""Function from (site, content, aside) to (style sheet, body)."""
 
 
-def render_table(head: Sequence[str], rows: Iterable[Sequence[str]], css_class: str = "wide", caption: str = "") -> str:
+def render_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """Return a `<table>`. The cells of `head` and the caption are text, the cells of `rows` are HTML."""
     header_cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<table class="{css_class}">{title}<thead><tr>{header_cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
-    )
+    return f'<table class="wide">{title}<thead><tr>{header_cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
 
 
 def render_list(items: Iterable[str], css_class: str = "") -> str:
@@ -55,7 +53,7 @@ def render_page(
 
     `aside` and `head` are HTML. `charset` is what the page declares; `language` defaults to that of the site.
     """
-    style, body = LAYOUTS[site.kind](site, title, content, aside)
+    style, body = LAYOUTS[site.kind](site, content, aside)
     description_tag = f'<meta name="description" content="{escape(description)}">\n' if description else ""
     generator_tag = '<meta name="generator" content="MediaWiki 1.42.3">\n' if site.kind == "lexicon" else ""
     feed_tag = ""
@@ -79,7 +77,7 @@ def _render_footer(site: Site) -> str:
     return f"© 2024 {escape(site.name)} · " + " · ".join(links)
 
 
-def _lexicon_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _lexicon_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;font:15px/1.6 Georgia,serif;color:#202122;background:#f6f6f4}#side{float:left;width:150px;padding:18px;"
         "font:13px sans-serif}#content{margin-left:190px;background:#fff;border:1px solid #c8ccd1;padding:18px 28px}h1,h2{"
@@ -107,7 +105,7 @@ def _frame_article(content: str) -> str:
     return f"{heading}</h1>\n{frame}\n{body}</div></div>\n{separator}{categories}"
 
 
-def _news_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _news_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;font:17px/1.55 'Times New Roman',serif;color:#111}header{border-bottom:4px double ACCENT;text-align:center;"
         "padding:14px}header .name{font-size:40px;color:ACCENT;text-decoration:none}nav{background:ACCENT;padding:6px;text-align:"
@@ -121,7 +119,7 @@ def _news_layout(site: Site, title: str, content: str, aside: str) -> tuple[str,
     )
 
 
-def _council_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _council_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;font:16px/1.5 Verdana,sans-serif;background:#eef2f0}.top{background:ACCENT;color:#fff;padding:20px 40px}"
         ".top a{color:#fff}.menu{background:#fff;padding:10px 40px;border-bottom:3px solid ACCENT}.menu a{margin-right:18px}"
@@ -134,7 +132,7 @@ def _council_layout(site: Site, title: str, content: str, aside: str) -> tuple[s
     )
 
 
-def _company_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _company_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "*{box-sizing:border-box}body{margin:0;font:16px/1.6 Helvetica,Arial,sans-serif;color:#333}.bar{display:flex;justify-content:"
         "space-between;padding:18px 6%}.bar b{font-size:22px;color:ACCENT}.bar a{margin-left:20px;color:#333;text-decoration:none}"
@@ -148,7 +146,7 @@ def _company_layout(site: Site, title: str, content: str, aside: str) -> tuple[s
     )
 
 
-def _forum_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _forum_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{font:13px Tahoma,sans-serif;background:#dfe6ec;margin:10px}#wrap{background:#fff;border:1px solid #8aa;max-width:1000px;"
         "margin:auto}#hd{background:ACCENT;color:#fff;padding:12px;font-size:20px}#hd a{color:#fff}.crumb{padding:8px;background:#eef}"
@@ -161,7 +159,7 @@ def _forum_layout(site: Site, title: str, content: str, aside: str) -> tuple[str
     )
 
 
-def _blog_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _blog_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{font:18px/1.7 Palatino,serif;max-width:680px;margin:40px auto;padding:0 20px;color:#2b2b2b;background:#fffdf8}h1 a,.entry "
         "a{color:ACCENT}.meta{font-size:14px;color:#888}nav a{margin-right:14px}.side{border-top:1px dotted #aaa;font-size:15px}"
@@ -172,7 +170,7 @@ def _blog_layout(site: Site, title: str, content: str, aside: str) -> tuple[str,
     )
 
 
-def _shop_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _shop_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;font:15px/1.5 'Segoe UI',sans-serif;background:#fafafa}.head{background:#fff;border-bottom:1px solid #ddd;padding:"
         "14px 5%}.head b{color:ACCENT;font-size:24px}.head a{margin:0 9px}.main{padding:20px 5%}.price{font-size:26px;color:ACCENT}.card{"
@@ -185,7 +183,7 @@ def _shop_layout(site: Site, title: str, content: str, aside: str) -> tuple[str,
     )
 
 
-def _database_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _database_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;background:#1d1f21;color:#ddd;font:15px/1.6 'Trebuchet MS',sans-serif}a{color:ACCENT}#top{padding:12px 30px;"
         "background:#000}#top a{margin-right:16px}#box{display:grid;grid-template-columns:3fr 1fr;gap:24px;padding:24px 30px}dl.data dt{"
@@ -197,7 +195,7 @@ def _database_layout(site: Site, title: str, content: str, aside: str) -> tuple[
     )
 
 
-def _magazine_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _magazine_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{margin:0;font:16px/1.65 Cambria,serif;color:#333;background:#fff}.banner{background:ACCENT;color:#fff;padding:26px 8%}.banner a{"
         "color:#fff;text-decoration:none;font-size:30px}.tabs{padding:10px 8%;border-bottom:1px solid #eee}.tabs a{margin-right:16px}.page{"
@@ -210,7 +208,7 @@ def _magazine_layout(site: Site, title: str, content: str, aside: str) -> tuple[
     )
 
 
-def _office_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _office_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = (
         "body{font:14px/1.5 Arial,sans-serif;margin:0;color:#222}#brand{background:#f0f0f0;border-top:6px solid ACCENT;padding:14px 24px}"
         "#path{padding:6px 24px;font-size:12px}#path a{margin-right:10px}#doc{padding:10px 24px}.wide{border-collapse:collapse}.wide th{"
@@ -223,7 +221,7 @@ def _office_layout(site: Site, title: str, content: str, aside: str) -> tuple[st
     )
 
 
-def _plain_layout(site: Site, title: str, content: str, aside: str) -> tuple[str, str]:
+def _plain_layout(site: Site, content: str, aside: str) -> tuple[str, str]:
     style = "body{background:#fffff0;font-family:serif;margin:20px}hr{color:ACCENT}"
     return style, f"<center>{_render_nav(site)}</center>\n{content}{aside}<hr>\n<small>{_render_footer(site)}</small>"
 

@@ -9,7 +9,7 @@ in another.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -20,7 +20,7 @@ from webemu.emulator.errors import SourceError
 from webemu.worlds.crawl import list_fetches
 from webemu.worlds.folder import TASKS_FILE, open_output_folder
 from webemu.worlds.seeded_random import seeded_rng
-from webemu.worlds.warcs import write_crawl
+from webemu.worlds.warcs import Progress, write_crawl
 from webemu.worlds.web import Site, SitePage
 
 NAME_SYLLABLES = tuple(
@@ -61,12 +61,12 @@ class ToyEntity:
     """Positions of the entities it links to, one for each of `LINK_LABELS`."""
 
 
-def generate_toy(out: Path, seed: int, pages: int, progress: Callable[[int, int], None] | None = None) -> int:
+def generate_toy(out: Path, seed: int, pages: int, progress: Progress | None = None) -> int:
     """Write a toy web and its tasks to the folder `out` and return the number of tasks.
 
         generate_toy(Path("toy"), seed=1, pages=200)
 
-    `progress` is called with (captures written, all captures). Raises SourceError if `out` exists and is not a
+    Raises SourceError if `out` exists and is not a
     generated web, or if `pages` is not between `MIN_PAGES` and `MAX_PAGES`.
     """
     if not MIN_PAGES <= pages <= MAX_PAGES:
@@ -76,17 +76,9 @@ def generate_toy(out: Path, seed: int, pages: int, progress: Callable[[int, int]
         )
     entities = draw_entities(seed, pages)
     fetches = [fetch for fetch in list_fetches(seed, _build_sites(entities)) if fetch.subset == "warc"]
-    done = 0
-
-    def tick(new_captures: int) -> None:
-        nonlocal done
-        done += new_captures
-        if progress:
-            progress(done, len(fetches))
-
     tasks = [json.dumps(task) + "\n" for task in _list_tasks(seed, entities)]
     with open_output_folder(out) as folder:
-        write_crawl(folder, seed, fetches, tick)
+        write_crawl(folder, seed, fetches, progress)
         (folder / TASKS_FILE).write_text("".join(tasks), encoding="utf-8")
     return len(tasks)
 

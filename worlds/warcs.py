@@ -19,6 +19,7 @@ from collections.abc import Callable
 from datetime import datetime
 from email.utils import format_datetime
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,14 +46,19 @@ CLD2_NAMES = {
 """ISO 639-3 code and name of each language, as the language detector CLD2 reports them."""
 Headers = list[tuple[str, str]]
 """Header names and values, in order."""
+Progress = Callable[[int, int], None]
+"""Called with (captures written, all captures) after each capture."""
 
 
-def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Callable[[int], None]) -> list[Path]:
-    """Write all fetches below `out`/crawl-data and return the paths of the WARC files.
-
-    `progress` is called with 1 after each fetch.
-    """
+def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Progress | None) -> list[Path]:
+    """Write all fetches below `out`/crawl-data and return the paths of the WARC files."""
     warc_paths: list[Path] = []
+    counter = count(1)
+
+    def on_fetch() -> None:
+        if progress:
+            progress(next(counter), len(fetches))
+
     for subset, name in PATH_LIST_NAMES.items():
         subset_fetches = sorted(
             (fetch for fetch in fetches if fetch.subset == subset),
@@ -70,7 +76,7 @@ def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Calla
                 out / paths[-1],
                 seed,
                 sorted(subset_fetches[n::file_count], key=lambda fetch: (fetch.captured_at, fetch.url)),
-                progress,
+                on_fetch,
             )
         listing = "".join(f"{path}\n" for path in paths).encode()
         (out / f"crawl-data/{CRAWL_NAME}/{name}.paths.gz").write_bytes(gzip.compress(listing, mtime=0))
@@ -78,7 +84,7 @@ def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Calla
     return warc_paths
 
 
-def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], progress: Callable[[int], None]) -> None:
+def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], on_fetch: Callable[[], None]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     warcinfo_id = _make_record_id(seed, path.name)
     with path.open("wb") as file:
@@ -93,10 +99,11 @@ def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], progress: Call
         )
         for fetch in fetches:
             _write_fetch(writer, seed, fetch, warcinfo_id)
-            progress(1)
+            on_fetch()
 
 
 def _write_fetch(writer: WARCWriter, seed: int, fetch: CrawlFetch, warcinfo_id: str) -> None:
+    """Write the request, the response or revisit, and the metadata of one fetch."""
     http_response = fetch.get_response()
     request_id, response_id, metadata_id = (
         _make_record_id(seed, fetch.url, fetch.captured_at, part) for part in ("request", "", "metadata")
@@ -106,10 +113,8 @@ def _write_fetch(writer: WARCWriter, seed: int, fetch: CrawlFetch, warcinfo_id: 
         ("WARC-Warcinfo-ID", warcinfo_id),
         ("WARC-Target-URI", fetch.url),
     ]
-    address = (
-        "WARC-IP-Address",
-        f"192.0.2.{1 + stable_hash(fetch.site.host) % 254}",
-    )  # TEST-NET-1 of RFC 5737, which nobody owns
+    # TEST-NET-1 of RFC 5737, which nobody owns.
+    address = ("WARC-IP-Address", f"192.0.2.{1 + stable_hash(fetch.site.host) % 254}")
     request_headers = _make_http_headers(f"GET {_request_target(fetch.url)} HTTP/1.1", _request_headers(fetch))
     writer.write_record(
         _make_record(
@@ -117,45 +122,33 @@ def _write_fetch(writer: WARCWriter, seed: int, fetch: CrawlFetch, warcinfo_id: 
         )
     )
     record_headers = [*common_headers, address, ("WARC-Concurrent-To", request_id), *_protocol_headers(fetch)]
-    response_headers = _make_http_headers(
-        f"HTTP/1.1 {http_response.status} {REASON_PHRASES.get(http_response.status, 'OK')}",
-        _response_headers(fetch, http_response),
-    )
-    if fetch.original is None:
-        record_headers += [
-            ("WARC-Payload-Digest", _sha1_digest(http_response.body)),
-            ("WARC-Identified-Payload-Type", _payload_type(http_response)),
-        ]
-        writer.write_record(
-            _make_record(
-                "response",
-                response_id,
-                record_headers,
-                http_response.body,
-                "application/http; msgtype=response",
-                response_headers,
-            )
-        )
-    else:
-        record_headers += _revisit_headers(seed, fetch.original, http_response)
-        writer.write_record(
-            _make_record(
-                "revisit", response_id, record_headers, b"", "application/http; msgtype=response", response_headers
-            )
-        )
+    writer.write_record(_make_response_record(seed, fetch, http_response, response_id, record_headers))
+    metadata_headers = [*common_headers, ("WARC-Concurrent-To", response_id)]
     metadata_fields = {
         "fetchTimeMs": str(seeded_rng(seed, fetch.url).randint(40, 900)),
         **_detected_fields(fetch, http_response),
     }
-    writer.write_record(
-        _make_record(
-            "metadata",
-            metadata_id,
-            [*common_headers, ("WARC-Concurrent-To", response_id)],
-            _encode_fields(metadata_fields),
-            "application/warc-fields",
-        )
-    )
+    body = _encode_fields(metadata_fields)
+    writer.write_record(_make_record("metadata", metadata_id, metadata_headers, body, "application/warc-fields"))
+
+
+def _make_response_record(
+    seed: int, fetch: CrawlFetch, http_response: HttpResponse, record_id: str, headers: Headers
+) -> ArcWarcRecord:
+    """Return the response of a fetch: a revisit without a body if an earlier fetch got the same."""
+    status_line = f"HTTP/1.1 {http_response.status} {REASON_PHRASES.get(http_response.status, 'OK')}"
+    http_headers = _make_http_headers(status_line, _response_headers(fetch, http_response))
+    if fetch.original is None:
+        kind, body = "response", http_response.body
+        payload_headers = [
+            ("WARC-Payload-Digest", _sha1_digest(http_response.body)),
+            ("WARC-Identified-Payload-Type", _payload_type(http_response)),
+        ]
+    else:
+        kind, body = "revisit", b""
+        payload_headers = _revisit_headers(seed, fetch.original, http_response)
+    media_type = "application/http; msgtype=response"
+    return _make_record(kind, record_id, [*headers, *payload_headers], body, media_type, http_headers)
 
 
 def _make_record(

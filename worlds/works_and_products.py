@@ -242,13 +242,10 @@ def invent_festivals(graph: Graph, count: int, registry: NameRegistry) -> None:
     for n in range(count):
         rng = seeded_rng(graph.seed, "festival", n)
         town = rng.randrange(len(graph.towns))
-        short_name = rng.choice(FESTIVAL_NAMES)
+        rng.choice(FESTIVAL_NAMES)  # not used, but everything below depends on the generator's state
         name = registry.draw_unique(partial(_draw_festival_name, rng, graph.towns[town].title), _numbered_variant)
-        short_name = name.removeprefix(graph.towns[town].title).strip()
         typical_visitors = 10 ** rng.uniform(3.2, 4.8)
         visitors = tuple(round(typical_visitors * rng.uniform(0.75, 1.25)) for _ in FESTIVAL_YEARS)
         graph.festivals.append(
-            Festival(
-                f"festival/{n}", name, name, town, rng.randint(1954, 2014), rng.randint(3, 10), short_name, visitors
-            )
+            Festival(f"festival/{n}", name, name, town, rng.randint(1954, 2014), rng.randint(3, 10), visitors)
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from webemu.api.bench.figures import format_json, format_lines
+from webemu.api.bench.report import Report
 from webemu.api.bench.request_factory import KINDS
 from webemu.api.bench.run import Settings, run
 from webemu.emulator.config import load_config
@@ -16,7 +17,9 @@ from webemu.emulator.options import RootOption
 CollectionOption = Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")]
 UrlOption = Annotated[str | None, typer.Option(help="URL of a running server to measure, instead of starting one.")]
 WorkersOption = Annotated[int | None, typer.Option(help="Worker processes of the server. [default: 1]", min=1)]
-CacheMbOption = Annotated[int | None, typer.Option(help="Response cache, MB per worker; 0 disables it. [default: 64]")]
+CacheMbOption = Annotated[
+    int | None, typer.Option(min=0, help="Response cache, MB per worker; 0 disables it. [default: 64]")
+]
 RequestsOption = Annotated[int, typer.Option(help="Number of requests to measure.", min=1)]
 SecondsOption = Annotated[
     float, typer.Option(help="Duration in seconds, repeating the requests; 0 sends each once.", min=0)
@@ -99,7 +102,7 @@ def bench(
     _show(run(load_config(flags), settings), out)
 
 
-def _show(report: dict[str, Any], out: Path | None) -> None:
+def _show(report: Report, out: Path | None) -> None:
     """Print the report, and write it as JSON to the file if there is one."""
     print("\n".join([report["title"], *format_lines(report)]))
     if out is not None:

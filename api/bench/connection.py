@@ -50,7 +50,6 @@ class LoadConnection(asyncio.Protocol):
         self.load, self.host = load, host
         self._request_index = -1
         self._due_at = self._sent_at = 0.0
-        self._keeps_alive = True
         self._failure = LOST
         self._transport: asyncio.Transport | None = None
         self._open_task: asyncio.Task[None] | None = None
@@ -87,7 +86,7 @@ class LoadConnection(asyncio.Protocol):
         """Begin a new response parser (asyncio)."""
         self._transport = transport  # type: ignore[assignment]
         self._parser = HttpResponseParser(self)
-        self._keeps_alive, self._failure = True, LOST
+        self._failure = LOST
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; abort on bytes that are not HTTP (asyncio)."""
@@ -143,10 +142,8 @@ class LoadConnection(asyncio.Protocol):
         self.load.record_answer(request_index, status, self._due_at, time.perf_counter())
         if self._parser.should_keep_alive():
             self.load.assign_next(self)
-        else:
-            self._keeps_alive = False
-            if self._transport is not None:
-                self._transport.close()
+        elif self._transport is not None:
+            self._transport.close()
 
 
 class _ConnectReply(asyncio.Protocol):

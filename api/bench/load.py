@@ -267,7 +267,7 @@ class LoadRun:
 def run_process(plan: LoadPlan, pipe: Pipe) -> None:
     """Run a load process.
 
-    It sends `None` when its connections are open, waits for any message to start, sends the number of answers every
+    It sends 0 when its connections are open, waits for any message to start, sends the number of answers every
     `PROGRESS_SECONDS`, and ends with its `Samples`, or with the exception that stopped it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
@@ -285,7 +285,7 @@ async def _run_load(plan: LoadPlan, pipe: Pipe) -> Samples:
     gc.collect()
     gc.freeze()
     gc.disable()
-    pipe.send(None)
+    pipe.send(0)
     pipe.recv()
 
     async def report_progress() -> None:

@@ -10,12 +10,12 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from tqdm import tqdm
 
 from webemu.api.bench.figures import cost_figures, is_success, merge_samples, summarize
 from webemu.api.bench.load import PROGRESS_SECONDS, LoadPlan, Request, Samples, run_process
+from webemu.api.bench.report import LoadReport, RemoteServerFigures, ServerFigures
 from webemu.api.bench.server import Server, Usage
 from webemu.emulator.errors import Overloaded
 
@@ -64,27 +64,33 @@ class LoadResult:
     clients: int
     """Number of processes that sent."""
 
-    def to_dict(self, queries_per_request: float = 0) -> dict[str, Any]:
-        """Return the figures as JSON with the keys `load`, `server` and `client`.
+    def report(self, queries_per_request: float = 0) -> LoadReport:
+        """Return the figures of the load, the server and the client.
 
         `queries_per_request` is the mean number of queries in a request, for the rate of batches; 0 if it is not of
         interest.
         """
         load = summarize(self.samples)
-        good, wall = load["good"], self.samples.wall
-        server: dict[str, Any] = {"cpu_s": None, "queries_per_core_s": 0}
-        if self.is_local:
-            server = cost_figures(good, self.usage.cpu_seconds) | {
-                "cores": round(self.usage.cpu_seconds / wall, 3),
-                "anonymous_mb": round(self.private_memory[0] / 1e6, 2),
-                "own_mb": round(self.private_memory[1] / 1e6, 2),
-                "resident_mb": round(self.peak_resident_bytes / 1e6, 2),
-                "disk_mb": round(self.usage.bytes_read / 1e6, 3),
-            }
-            batch = queries_per_request if queries_per_request > 1 else 0
-            server["queries_per_core_s"] = round(batch * server["per_core_s"], 1)
-        client = cost_figures(good, self.samples.cpu) | {"cores": round(self.samples.cpu / wall, 3)}
-        return {"load": load, "server": server, "client": client}
+        return {
+            "load": load,
+            "server": self._server_figures(load["good"], queries_per_request),
+            "client": cost_figures(load["good"], self.samples.cpu, self.samples.wall),
+        }
+
+    def _server_figures(self, good: int, queries_per_request: float) -> ServerFigures | RemoteServerFigures:
+        """Return what the server spent for `good` answers."""
+        if not self.is_local:
+            return {"cpu_s": None, "queries_per_core_s": 0}
+        cost = cost_figures(good, self.usage.cpu_seconds, self.samples.wall)
+        batch = queries_per_request if queries_per_request > 1 else 0
+        return {
+            **cost,
+            "anonymous_mb": round(self.private_memory[0] / 1e6, 2),
+            "own_mb": round(self.private_memory[1] / 1e6, 2),
+            "resident_mb": round(self.peak_resident_bytes / 1e6, 2),
+            "disk_mb": round(self.usage.bytes_read / 1e6, 3),
+            "queries_per_core_s": round(batch * cost["per_core_s"], 1),
+        }
 
 
 @contextmanager
@@ -108,8 +114,12 @@ def start_processes(plans: Sequence[LoadPlan]) -> Iterator[list[Pipe]]:
             process.terminate()
 
 
-def _receive(pipe: Pipe) -> Any:
-    """Receive a message of a load process. Raises Overloaded if the process failed."""
+def _receive(pipe: Pipe) -> Samples | int:
+    """Receive a message of a load process: its number of answers so far, or its samples once it is done.
+
+    Raises: Overloaded if the process failed.
+    """
+    message: Samples | int | Exception
     try:
         message = pipe.recv()
     except EOFError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from webemu.api.bench.load import Request
@@ -27,7 +27,7 @@ class SearchRequest(NamedTuple):
 
     method: str
     path: str
-    parameters: Callable[[str, int], dict[str, Any]]
+    parameters: Callable[[str, int], dict[str, object]]
     """Returns the parameters for a query and a number of results."""
     is_form: bool = False
     """True if the body is a form instead of JSON."""

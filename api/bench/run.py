@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from webemu.api.bench import cold
 from webemu.api.bench.load import Request
 from webemu.api.bench.measure import LoadResult, Traffic, run_load
+from webemu.api.bench.report import EngineReport, Facts, Machine, Report
 from webemu.api.bench.request_factory import DOORS, KINDS, QUERY_KINDS, SEARCH_REQUESTS, RequestFactory
 from webemu.api.bench.sequence import RequestPools, SamplingPlan, build_requests, distinct_counts
 from webemu.api.bench.server import Server, find_server, start_server
@@ -21,6 +21,7 @@ from webemu.api.bench.workload import Workload, draw_workload, engine_baseline, 
 from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import find_collection
 
 MAX_WARM_UP_REQUESTS = 2000
 """Largest number of requests sent before the measurement."""
@@ -111,7 +112,7 @@ def parse_mix(text: str) -> dict[str, float]:
     return share_by_kind
 
 
-def run(config: Config, settings: Settings) -> dict[str, Any]:
+def run(config: Config, settings: Settings) -> Report:
     """Run the benchmark and return its whole report.
 
     Starts a server of the collection unless `settings.url` names a running one. Raises BadRequest on settings that
@@ -137,7 +138,7 @@ def prepare_workload(config: Config, settings: Settings) -> Workload:
         workload = Workload(RequestPools([], []))
     else:
         counts = distinct_counts(plan, settings.requests + settings.warm_up_requests)
-        workload = draw_workload(config.collection_folder, *counts, str(settings.seed), settings.traces)
+        workload = draw_workload(find_collection(config), *counts, str(settings.seed), settings.traces)
     pools = workload.pools
     if settings.queries:
         pools = replace(pools, queries=read_lines(settings.queries))
@@ -157,7 +158,7 @@ def tls_pages(pages: Sequence[tuple[str, str]], hosts: int) -> list[tuple[str, s
     return [one for one in pages if one[0].startswith("https://") and urlsplit(one[0]).netloc in selected_hosts]
 
 
-def measure_engine(config: Config, settings: Settings, workload: Workload) -> dict[str, Any]:
+def measure_engine(config: Config, settings: Settings, workload: Workload) -> EngineReport:
     """Return the figures of the engine alone, or `{"reason": ...}` if it cannot be measured."""
     if not set(settings.sampling_plan.mix) & QUERY_KINDS:
         return {"reason": "the mix has no searches"}
@@ -186,8 +187,8 @@ def evict_files(workload: Workload) -> str:
 
 
 def run_against(
-    server: Server, config: Config, settings: Settings, workload: Workload, engine: dict[str, Any], notes: list[str]
-) -> dict[str, Any]:
+    server: Server, config: Config, settings: Settings, workload: Workload, engine: EngineReport, notes: list[str]
+) -> Report:
     """Run the load against a server that is up, and return the report."""
     snapshot = server.served_snapshot()
     if workload.snapshot and snapshot != workload.snapshot:
@@ -210,24 +211,34 @@ def run_against(
     load_result = run_load(server, requests, traffic, "measuring", settings.quiet)
     notes += caveats(settings, load_result, requests)
     queries = sum({"search": 1, "retrieve": plan.batch}.get(KINDS[one.kind], 0) for one in requests) / len(requests)
-    report = load_result.to_dict(queries)
+    load_report = load_result.report(queries)
     # The ratio compares equal work, so it is given for searches alone.
-    if "per_core_s" in engine and load_result.is_local and set(plan.mix) <= QUERY_KINDS:
-        engine["ratio"] = round(queries * report["server"]["per_core_s"] / engine["per_core_s"], 4)
-    facts = {
+    server_figures = load_report["server"]
+    if "reason" not in engine and server_figures["cpu_s"] is not None and set(plan.mix) <= QUERY_KINDS:
+        engine["ratio"] = round(queries * server_figures["per_core_s"] / engine["per_core_s"], 4)
+    facts: Facts = {
         "documents": workload.document_count,
         "snapshot": snapshot,
         "distinct": len({one.message for one in requests}),
+        "server_start_s": round(server.startup_seconds, 3),
+        "machine": describe_machine(),
+        "collection": "" if settings.url else config.collection,
     }
-    facts |= {"server_start_s": round(server.startup_seconds, 3), "machine": describe_machine()}
-    facts |= {"collection": "" if settings.url else config.collection}
-    settings_row = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(settings).items()}
-    server_settings = {} if settings.url else {"workers": config.workers, "cache_mb": config.cache_mb}
-    report |= {
-        "settings": settings_row | {"mix": settings.effective_mix, "size": size} | server_settings,
+    return {
+        **load_report,
+        "settings": _settings_row(config, settings, size),
         "about": facts,
+        "engine": engine,
+        "notes": notes,
+        "title": format_title(config, settings, facts),
     }
-    return report | {"engine": engine, "notes": notes, "title": format_title(config, settings, facts)}
+
+
+def _settings_row(config: Config, settings: Settings, size: int) -> dict[str, object]:
+    """Return the options in effect by name, and those of the server if it was started here."""
+    row = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(settings).items()}
+    server_settings = {} if settings.url else {"workers": config.workers, "cache_mb": config.cache_mb}
+    return row | {"mix": settings.effective_mix, "size": size} | server_settings
 
 
 def caveats(settings: Settings, load_result: LoadResult, requests: Sequence[Request]) -> list[str]:
@@ -252,7 +263,7 @@ def caveats(settings: Settings, load_result: LoadResult, requests: Sequence[Requ
     return texts
 
 
-def format_title(config: Config, settings: Settings, facts: dict[str, Any]) -> str:
+def format_title(config: Config, settings: Settings, facts: Facts) -> str:
     """Return one or two lines that say what was measured."""
     loop = f"{settings.rate:g} due per second" if settings.rate else "closed loop"
     server_text = settings.url or f"{config.workers} worker{'s' * (config.workers > 1)}, cache {config.cache_mb} MB"
@@ -267,6 +278,6 @@ def format_title(config: Config, settings: Settings, facts: dict[str, Any]) -> s
     )
 
 
-def describe_machine() -> dict[str, Any]:
+def describe_machine() -> Machine:
     """Return a description of this machine."""
     return {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}

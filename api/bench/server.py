@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -66,18 +65,21 @@ class Server:
 
     def resident_bytes(self) -> int:
         """Return the resident bytes (RSS) of all processes; files mapped by several count once for each."""
-        return sum(one.rss for one in self._memory_rows("memory_info"))
+        resident = 0
+        for process in self.iterate_processes():
+            with suppress(psutil.Error):
+                resident += process.memory_info().rss
+        return resident
 
     def private_memory(self) -> tuple[int, int]:
         """Return two sums over all processes: anonymous bytes, and bytes that no other process shares (USS)."""
-        memory_rows = list(self._memory_rows("memory_full_info"))
-        return sum(one.rss - getattr(one, "shared", 0) for one in memory_rows), sum(one.uss for one in memory_rows)
-
-    def _memory_rows(self, method: str) -> Iterator[Any]:
-        """Yield the memory figures of each process by the named psutil method."""
+        anonymous, unshared = 0, 0
         for process in self.iterate_processes():
             with suppress(psutil.Error):
-                yield getattr(process, method)()
+                memory = process.memory_full_info()
+                anonymous += memory.rss - getattr(memory, "shared", 0)
+                unshared += memory.uss
+        return anonymous, unshared
 
     def served_snapshot(self) -> str:
         """Return the name of the served snapshot. Raises EmulatorError unless this is a webemu server that is ready."""
@@ -173,7 +175,7 @@ def start_server(config: Config) -> Iterator[Server]:
         stop_process(process)
 
 
-def stop_process(process: subprocess.Popen[Any]) -> None:
+def stop_process(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     """Terminate a process, by force after `SHUTDOWN_SECONDS`."""
     process.terminate()
     try:

@@ -11,8 +11,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from pydantic import TypeAdapter
+
+from webemu.api.bench.report import EngineFigures
 from webemu.api.bench.sequence import RequestPools
 from webemu.emulator.errors import BadRequest, SnapshotError
 
@@ -36,24 +38,43 @@ class Workload:
     """Paths of all files that a server of the snapshot may read."""
 
 
+@dataclass(frozen=True, slots=True)
+class _IndexSamples:
+    """Output of `webemu.index.load_samples`."""
+
+    snapshot: str
+    documents: int
+    queries: list[str]
+    pages: list[tuple[str, str]]
+    """URLs, each with a word of the page."""
+    files: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _EngineSpeed:
+    """Output of `webemu.index.bare_engine`."""
+
+    queries: int
+    per_core_s: float
+    p50_us: float
+    p99_us: float
+    own_bytes: int
+
+
 def draw_workload(folder: Path, queries: int, pages: int, seed: str, from_traces: bool) -> Workload:
     """Draw queries and pages from a snapshot's titles and URLs, or from its traces.
 
     `queries` and `pages` are the numbers wanted; fewer come back from a small collection. Raises SnapshotError if
     there is no readable snapshot, BadRequest if the traces hold no searches.
     """
-    samples = _run_index_module(
+    output = _run_index_module(
         "webemu.index.load_samples", folder, str(queries), str(pages), seed, *(["traces"] if from_traces else [])
     )
-    url_words = [(url, word) for url, word in samples["pages"]]
-    if from_traces and not samples["queries"]:
+    samples = TypeAdapter(_IndexSamples).validate_json(output)
+    if from_traces and not samples.queries:
         raise BadRequest(f"{folder}/traces holds no searches", action="record sessions first (docs/sessions.md)")
-    return Workload(
-        RequestPools(samples["queries"], url_words, from_traces),
-        samples["snapshot"],
-        samples["documents"],
-        samples["files"],
-    )
+    pools = RequestPools(samples.queries, samples.pages, from_traces)
+    return Workload(pools, samples.snapshot, samples.documents, samples.files)
 
 
 def read_lines(path: Path) -> list[str]:
@@ -69,16 +90,24 @@ def read_lines(path: Path) -> list[str]:
     return entries
 
 
-def engine_baseline(folder: Path, snapshot: str, queries: Sequence[str], passes: int = ENGINE_PASSES) -> dict[str, Any]:
+def engine_baseline(folder: Path, snapshot: str, queries: Sequence[str], passes: int = ENGINE_PASSES) -> EngineFigures:
     """Return the speed of Tantivy without a server, over the first distinct queries."""
     distinct_queries = list(dict.fromkeys(queries))[:MAX_ENGINE_QUERIES]
-    return _run_index_module(
+    output = _run_index_module(
         "webemu.index.bare_engine", folder, snapshot, str(passes), standard_input=json.dumps(distinct_queries)
     )
+    speed = TypeAdapter(_EngineSpeed).validate_json(output)
+    return {
+        "queries": speed.queries,
+        "per_core_s": speed.per_core_s,
+        "p50_us": speed.p50_us,
+        "p99_us": speed.p99_us,
+        "own_bytes": speed.own_bytes,
+    }
 
 
-def _run_index_module(module: str, folder: Path, *arguments: str, standard_input: str = "") -> dict[str, Any]:
-    """Run a module of `index` with JSON on its standard output. Raises SnapshotError with its last line if it fails."""
+def _run_index_module(module: str, folder: Path, *arguments: str, standard_input: str = "") -> str:
+    """Return the standard output of a module of `index`. Raises SnapshotError with its last line if it fails."""
     # -P keeps a folder `index` in the current directory from shadowing the package.
     command = [sys.executable, "-P", "-m", module, str(folder), *arguments]
     completed = subprocess.run(command, input=standard_input, capture_output=True, text=True)
@@ -87,5 +116,4 @@ def _run_index_module(module: str, folder: Path, *arguments: str, standard_input
         raise SnapshotError(
             f"{folder} cannot be read: {error_line}", action="check it with `webemu stat` and `webemu snapshots list`"
         )
-    report: dict[str, Any] = json.loads(completed.stdout)
-    return report
+    return completed.stdout

@@ -5,8 +5,6 @@ Their server is FastMCP, which puts a value that is no object below `result`. A 
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from webemu.api.mcp.research import TEXT_SCHEMA, object_schema
@@ -22,20 +20,20 @@ RESULTS = 5
 
 def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `run_search`."""
-    hits = world.search(Query(arguments["query"], 1, RESULTS, session.at_time)).hits
+    hits = world.search(Query(arguments.texts["query"], 1, RESULTS, session.at_time)).hits
     return _build_result([{"docid": hit.url, "score": hit.score, "snippet": hit.snippet} for hit in hits])
 
 
 def run_get_document(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `run_get_document`. As in the original, a document that does not exist is null."""
     try:
-        page = world.fetch(PageRequest(arguments["docid"], "text", at_time=session.at_time))
+        page = world.fetch(PageRequest(arguments.texts["docid"], "text", at_time=session.at_time))
     except (NotCaptured, ViewUnavailable):
         return _build_result(None)
-    return _build_result({"docid": arguments["docid"], "text": page.content})
+    return _build_result({"docid": arguments.texts["docid"], "text": page.content})
 
 
-def _build_result(value: Any) -> ToolResult:
+def _build_result(value: object) -> ToolResult:
     """Return a value as FastMCP does: as JSON text, and below `result`."""
     return ToolResult(orjson.dumps(value).decode(), {"result": value})
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -94,19 +94,18 @@ def _answer_post(toolset: Toolset, world: World, request: Request, shared_header
     value = _parse_body(request.body)
     respond_to = partial(_answer_message, request, Context(world, request.session, toolset, version))
     if not isinstance(value, list):
-        status, message, has_failed = respond_to(value)
+        answer = respond_to(value)
     elif version in versions.BATCHING and 0 < len(value) <= MAX_BATCH:
-        status, message, has_failed = _join_answers([respond_to(one) for one in value])
+        answer = _join_answers([respond_to(one) for one in value])
     else:
         raise RpcError(
             INVALID_REQUEST,
             f"version {version} does not allow {len(value)} messages in one request; send one message at a time, or a"
             f" batch of 1 to {MAX_BATCH} in version {versions.BATCHING[-1]}",
         )
-    headers = [*shared_headers, INFRASTRUCTURE] if has_failed else shared_headers
-    return build_response(
-        status, b"" if message is None else orjson.dumps(message), headers, as_event and status == 200
-    )
+    headers = [*shared_headers, INFRASTRUCTURE] if answer.has_failed else shared_headers
+    body = b"" if answer.message is None else orjson.dumps(answer.message)
+    return build_response(answer.status, body, headers, as_event and answer.status == 200)
 
 
 def _wants_event(accept: str) -> bool:
@@ -119,7 +118,7 @@ def _wants_event(accept: str) -> bool:
     raise RpcError(INVALID_REQUEST, "the Accept header must allow application/json or text/event-stream", 406)
 
 
-def _parse_body(body: bytes) -> Any:
+def _parse_body(body: bytes) -> object:
     """Return the body as JSON. Raises RpcError if it is none."""
     try:
         return json_text.parse_json(body)
@@ -127,28 +126,37 @@ def _parse_body(body: bytes) -> Any:
         raise RpcError(PARSE_ERROR, f"the body is not valid JSON: {error}") from error
 
 
-MessageAnswer = tuple[int, Any, bool]
-"""HTTP status, JSON-RPC message (None for no body), and True if this server failed."""
+@dataclass(frozen=True, slots=True)
+class MessageAnswer:
+    """Answer to one message, or to a batch."""
+
+    status: int
+    """HTTP status."""
+    message: dict[str, object] | list[dict[str, object]] | None = None
+    """JSON-RPC message, a list for a batch; None for no body."""
+    has_failed: bool = False
+    """True if this server failed."""
 
 
-def _answer_message(request: Request, context: Context, value: Any) -> MessageAnswer:
+def _answer_message(request: Request, context: Context, value: object) -> MessageAnswer:
     """Answer one message. Never raises, unless the process is to end."""
     try:
         message = rpc.parse_message(value)
     except RpcError as error:
-        return error.status, rpc.error_response(None, error), False
-    if message is None or "id" not in value:  # a response of the client or a notification gets no answer
-        return 202, None, False
+        return MessageAnswer(error.status, rpc.error_response(None, error))
+    if message is None or message.id is None:  # a response of the client or a notification gets no answer
+        return MessageAnswer(202)
     try:
-        return 200, rpc.success_response(message.id, _compute_result(request, context, message)), False
+        return MessageAnswer(200, rpc.success_response(message.id, _compute_result(request, context, message)))
     except BaseException as failure:
         rpc_error, has_failed = _to_rpc_error(failure, request)
     # Up to 2025-11-25 a JSON-RPC error is sent with HTTP status 200, like a result.
     is_sent_as_result = rpc_error.status < 500 and context.version in versions.HANDSHAKE
-    return 200 if is_sent_as_result else rpc_error.status, rpc.error_response(message.id, rpc_error), has_failed
+    status = 200 if is_sent_as_result else rpc_error.status
+    return MessageAnswer(status, rpc.error_response(message.id, rpc_error), has_failed)
 
 
-def _compute_result(request: Request, context: Context, message: Message) -> dict[str, Any]:
+def _compute_result(request: Request, context: Context, message: Message) -> dict[str, object]:
     """Return the result of a request, after its headers are checked if its version requires that."""
     if context.version in versions.MODERN:
         versions.check_envelope(request, message, context.version)
@@ -173,8 +181,8 @@ def _to_rpc_error(exception: BaseException, request: Request) -> tuple[RpcError,
 
 def _join_answers(answers: Sequence[MessageAnswer]) -> MessageAnswer:
     """Join the answers of a batch; only those with a message are sent."""
-    messages = [message for _, message, _ in answers if message is not None]
-    return 200 if messages else 202, messages or None, any(has_failed for _, _, has_failed in answers)
+    messages = [answer.message for answer in answers if isinstance(answer.message, dict)]
+    return MessageAnswer(200 if messages else 202, messages or None, any(answer.has_failed for answer in answers))
 
 
 def build_response(status: int, body: bytes, headers: Headers, as_event: bool = False) -> Response:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed
-from typing import Any
 
 from webemu.api.mcp import resources, versions
 from webemu.api.mcp.rpc import METHOD_NOT_FOUND, Message, RpcError
@@ -29,11 +28,11 @@ class Context:
     """MCP version of the request."""
 
 
-Method = Callable[[Context, Mapping[str, Any]], dict[str, Any]]
+Method = Callable[[Context, Mapping[str, object]], dict[str, object]]
 """Answers one method: context and parameters in, `result` out."""
 
 
-def dispatch(context: Context, message: Message) -> dict[str, Any]:
+def dispatch(context: Context, message: Message) -> dict[str, object]:
     """Return the result of a request.
 
     Raises: RpcError if there is no such method or its parameters are wrong, EmulatorError if the server itself fails.
@@ -46,7 +45,7 @@ def dispatch(context: Context, message: Message) -> dict[str, Any]:
     return _with_cache_members(message.method, result) if is_modern else result
 
 
-def _with_cache_members(method: str, result: dict[str, Any]) -> dict[str, Any]:
+def _with_cache_members(method: str, result: dict[str, object]) -> dict[str, object]:
     """Add the members that versions since 2026-07-28 require: the result is complete, and how long it may be cached.
 
     Results are not cacheable, because the server may follow a newer snapshot at any time.
@@ -61,7 +60,7 @@ def _server_info() -> dict[str, str]:
     return {"name": "webemu", "title": "The web", "version": installed("webemu")}
 
 
-def _answer_initialize(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_initialize(context: Context, params: Mapping[str, object]) -> dict[str, object]:
     return {
         "protocolVersion": versions.negotiate_version(params.get("protocolVersion")),
         "capabilities": CAPABILITIES,
@@ -70,7 +69,7 @@ def _answer_initialize(context: Context, params: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _answer_discover(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_discover(context: Context, params: Mapping[str, object]) -> dict[str, object]:
     return {
         "supportedVersions": [*versions.MODERN, *reversed(versions.HANDSHAKE)],
         "capabilities": CAPABILITIES,
@@ -79,15 +78,15 @@ def _answer_discover(context: Context, params: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _list_tools(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _list_tools(context: Context, params: Mapping[str, object]) -> dict[str, object]:
     return {"tools": [tool.to_dict() for tool in context.toolset.tools]}
 
 
-def _call_tool(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _call_tool(context: Context, params: Mapping[str, object]) -> dict[str, object]:
     return call_tool(context.toolset, context.world, context.session, params)
 
 
-def _read_resource(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _read_resource(context: Context, params: Mapping[str, object]) -> dict[str, object]:
     return resources.read_resource(context.world, context.session, params.get("uri"), context.version)
 
 

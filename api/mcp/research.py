@@ -6,8 +6,8 @@ This is OpenAI's contract for connectors: results with `id`, `title`, `url`; a d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 
@@ -22,7 +22,7 @@ RESULTS = 10
 
 def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `run_search`."""
-    results = world.search(Query(arguments["query"], 1, RESULTS, session.at_time))
+    results = world.search(Query(arguments.texts["query"], 1, RESULTS, session.at_time))
     return json_result({"results": [_render_result(hit) for hit in results.hits]})
 
 
@@ -32,12 +32,12 @@ def _render_result(hit: Hit) -> dict[str, str]:
 
 def run_fetch(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `run_fetch`: the whole text of a page."""
-    page = world.fetch(PageRequest(arguments["id"], "text", at_time=session.at_time))
+    page = world.fetch(PageRequest(arguments.texts["id"], "text", at_time=session.at_time))
     capture_time = datetime.fromtimestamp(page.capture.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     metadata = {"fetched": capture_time, "status": str(page.capture.status), "mime": page.capture.mime}
     url = page.capture.url
     document = {
-        "id": arguments["id"],
+        "id": arguments.texts["id"],
         "title": page.title or url,
         "text": page.content,
         "url": url,
@@ -46,12 +46,12 @@ def run_fetch(world: World, session: Session, arguments: Arguments) -> ToolResul
     return json_result(document)
 
 
-def json_result(value: dict[str, Any]) -> ToolResult:
+def json_result(value: Mapping[str, object]) -> ToolResult:
     """Return an object as a tool's result: as JSON text and as structured content."""
     return ToolResult(orjson.dumps(value).decode(), value)
 
 
-def object_schema(*required: str, **properties: object) -> dict[str, Any]:
+def object_schema(*required: str, **properties: object) -> dict[str, object]:
     """Return the JSON Schema of an object; all properties are required unless some are named."""
     return {"type": "object", "properties": properties, "required": required or tuple(properties)}
 

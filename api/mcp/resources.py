@@ -6,7 +6,6 @@ None is listed, because there are too many; the templates tell a client how to a
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
 
 from webemu.api.http.errors import is_server_fault
 from webemu.api.mcp.rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
@@ -31,7 +30,7 @@ RESOURCE_TEMPLATES = [
 """Entries of `resources/templates/list`."""
 
 
-def read_resource(world: World, session: Session, uri: Any, version: str) -> dict[str, Any]:
+def read_resource(world: World, session: Session, uri: object, version: str) -> dict[str, object]:
     """Return the result of `resources/read`.
 
     Raises: RpcError if the URI is wrong or the page cannot be shown, EmulatorError if the server itself fails.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from webemu.emulator.errors import EmulatorError
 
@@ -19,12 +18,13 @@ RequestId = str | int | float | None
 class RpcError(EmulatorError):
     """A message that gets an error instead of a result."""
 
-    def __init__(self, code: int, message: str, status: int = 400, data: Any = None) -> None:
+    def __init__(self, code: int, message: str, status: int = 400, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message, reason="bad-message")
         self.code = code
         self.status = status
         """HTTP status, if the error is the whole response."""
         self.data = data
+        """Details for the client's program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Message:
     """A request; without an id, a notification."""
 
     method: str
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     id: RequestId = None
     """Id to answer under; None for a notification."""
 
 
-def parse_message(value: Any) -> Message | None:
+def parse_message(value: object) -> Message | None:
     """Return a request or notification; None for a response of the client, which this server never waits for.
 
     Raises: RpcError if it is no valid message.
@@ -56,12 +56,12 @@ def parse_message(value: Any) -> Message | None:
     return Message(method, params or {}, request_id)
 
 
-def success_response(id: RequestId, result: Mapping[str, Any]) -> dict[str, Any]:
+def success_response(id: RequestId, result: Mapping[str, object]) -> dict[str, object]:
     """Return the response that carries a result."""
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def error_response(id: RequestId, error: RpcError) -> dict[str, Any]:
+def error_response(id: RequestId, error: RpcError) -> dict[str, object]:
     """Return the response that carries an error; `id` is None if the request's is unknown."""
-    error_payload: dict[str, Any] = {"code": error.code, "message": error.message}
+    error_payload: dict[str, object] = {"code": error.code, "message": error.message}
     return {"jsonrpc": "2.0", "id": id, "error": error_payload | ({} if error.data is None else {"data": error.data})}

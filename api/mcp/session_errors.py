@@ -5,8 +5,6 @@ For a tool call, weather and budget are a result that the model reads; anything 
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from webemu.api.dialects.dialect import Dialect
@@ -40,9 +38,7 @@ def render_error(error: EmulatorError, request: Request) -> Response:
         is_modern = request.headers.get(b"mcp-protocol-version", b"").decode("latin-1") in versions.MODERN
         result = tool_error(error) | ({"resultType": "complete"} if is_modern else {})
         return build_response(200, orjson.dumps(rpc.success_response(message.id, result)), [])
-    error_data: dict[str, Any] = {"reason": error.reason} | (
-        {"failure": "infrastructure"} if is_server_fault(error) else {}
-    )
+    error_data = {"reason": error.reason} | ({"failure": "infrastructure"} if is_server_fault(error) else {})
     rpc_error = RpcError(INTERNAL_ERROR, error.message, error.status, error_data)
     return build_response(
         error.status, orjson.dumps(rpc.error_response(message.id if message else None, rpc_error)), []

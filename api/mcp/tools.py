@@ -7,9 +7,9 @@ as text, a number out of bounds, another name for an argument, arguments as JSON
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from webemu.api.http.errors import CRAWL_FAULT_REASONS, is_server_fault
 from webemu.api.mcp.rpc import INVALID_PARAMS, RpcError
@@ -18,8 +18,25 @@ from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, ViewU
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
-Arguments = Mapping[str, Any]
-"""Arguments of a tool by name, checked against its properties."""
+
+class ArgumentSchema(TypedDict):
+    """JSON Schema of one argument. Whole numbers have both bounds."""
+
+    type: Literal["string", "integer"]
+    description: str
+    minimum: NotRequired[int]
+    maximum: NotRequired[int]
+    enum: NotRequired[Sequence[str]]
+    """Texts that are allowed; any text without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Arguments of a call by name, checked against the properties of its tool; those that are left out are absent."""
+
+    texts: Mapping[str, str]
+    numbers: Mapping[str, int]
+    """Whole numbers, clamped to their bounds."""
 
 
 class ToolResult(NamedTuple):
@@ -27,7 +44,7 @@ class ToolResult(NamedTuple):
 
     text: str
     """Text that the model reads."""
-    structured: dict[str, Any] | None = None
+    structured: Mapping[str, object] | None = None
     """The same as an object, None for a tool without an output schema."""
 
 
@@ -39,19 +56,24 @@ class Tool:
     title: str
     description: str
     """Description for the model."""
-    properties: Mapping[str, Mapping[str, Any]]
-    """JSON Schema of each argument. Only type (`string` or `integer`), bounds and `enum` are checked."""
+    properties: Mapping[str, ArgumentSchema]
+    """JSON Schema of each argument, by its name."""
     required: tuple[str, ...]
     """Names of the arguments that a call must have."""
     run: Callable[[World, Session, Arguments], ToolResult]
     """Runs the tool with checked arguments."""
-    output_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, object] | None = None
     """JSON Schema of the result's object; None if the result is only text."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the entry of `tools/list`."""
         schema = {"type": "object", "properties": self.properties, "required": self.required}
-        entry = {"name": self.name, "title": self.title, "description": self.description, "inputSchema": schema}
+        entry: dict[str, object] = {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": schema,
+        }
         hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": True}
         return entry | ({"outputSchema": self.output_schema} if self.output_schema else {}) | {"annotations": hints}
 
@@ -70,7 +92,7 @@ class Toolset:
         object.__setattr__(self, "by_name", {tool.name: tool for tool in self.tools})
 
 
-def call_tool(toolset: Toolset, world: World, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def call_tool(toolset: Toolset, world: World, session: Session, params: Mapping[str, object]) -> dict[str, object]:
     """Return the result of `tools/call`.
 
     Raises: RpcError if there is no such tool, EmulatorError if the server itself fails.
@@ -90,12 +112,12 @@ def call_tool(toolset: Toolset, world: World, session: Session, params: Mapping[
     return {"content": [_text_content(tool_result.text)], **structured, "isError": False}
 
 
-def tool_error(error: EmulatorError) -> dict[str, Any]:
+def tool_error(error: EmulatorError) -> dict[str, object]:
     """Return the result of a failed call, as text for the model."""
     return {"content": [_text_content(refusal_text(error))], "isError": True}
 
 
-def read_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
+def read_arguments(tool: Tool, arguments: object) -> Arguments:
     """Return the arguments that a model wrote, by their right names and in their types.
 
     Raises: BadRequest if one is missing or cannot be read.
@@ -112,9 +134,14 @@ def read_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
     named_arguments = {_canonical_name(tool, name): value for name, value in pairs if value is not None}
     if missing := [name for name in tool.required if name not in named_arguments]:
         raise BadRequest(f"{tool.name} needs {', '.join(missing)}", action=_usage_hint(tool))
-    return {
-        name: _read_argument(tool, name, named_arguments[name]) for name in tool.properties if name in named_arguments
-    }
+    texts: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    for name in [name for name in tool.properties if name in named_arguments]:
+        if tool.properties[name]["type"] == "integer":
+            numbers[name] = _read_number(tool, name, named_arguments[name])
+        else:
+            texts[name] = _read_text(tool, name, named_arguments[name])
+    return Arguments(texts, numbers)
 
 
 _ALIASES = {
@@ -135,34 +162,32 @@ def _canonical_name(tool: Tool, name: str) -> str:
     return next((argument for argument in tool.properties if name in _ALIASES.get(argument, ())), name)
 
 
-def _read_argument(tool: Tool, name: str, value: Any) -> Any:
-    """Return one argument in its type. Raises BadRequest if it cannot be converted."""
-    argument_schema = tool.properties[name]
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    converted = _to_integer(value, argument_schema) if argument_schema["type"] == "integer" else _to_string(value)
-    if converted is None:
-        raise BadRequest(f"{name} must be one {argument_schema['type']}", action=_usage_hint(tool))
-    if "enum" in argument_schema and converted not in argument_schema["enum"]:
-        raise BadRequest(f"{name} must be one of {', '.join(argument_schema['enum'])}", action=_usage_hint(tool))
-    return converted
-
-
-def _to_integer(value: Any, argument_schema: Mapping[str, Any]) -> int | None:
-    """Return a number clamped to its bounds, None if it is no whole number."""
+def _read_number(tool: Tool, name: str, value: object) -> int:
+    """Return a number clamped to its bounds. Raises BadRequest if it is no whole number."""
+    value = _unwrap_single(value)
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}(?:\.0*)?\s*", value):
         value = float(value)
     # The last comparison excludes fractions, NaN and infinity.
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-        return None
-    return int(max(argument_schema["minimum"], min(argument_schema["maximum"], value)))
+        raise BadRequest(f"{name} must be one integer", action=_usage_hint(tool))
+    schema = tool.properties[name]
+    return int(max(schema["minimum"], min(schema["maximum"], value)))
 
 
-def _to_string(value: Any) -> str | None:
-    """Return text or a number as text, None for anything else."""
+def _read_text(tool: Tool, name: str, value: object) -> str:
+    """Return a text, or a number as text. Raises BadRequest if it is neither, or not among the allowed texts."""
+    value = _unwrap_single(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
+        raise BadRequest(f"{name} must be one string", action=_usage_hint(tool))
+    allowed_texts = tool.properties[name].get("enum")
+    if allowed_texts is not None and str(value) not in allowed_texts:
+        raise BadRequest(f"{name} must be one of {', '.join(allowed_texts)}", action=_usage_hint(tool))
     return str(value)
+
+
+def _unwrap_single(value: object) -> object:
+    """Return the member of a list of one; any other value as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _usage_hint(tool: Tool) -> str:

@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Callable
 from functools import cache, wraps
 from hashlib import sha256
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -47,12 +46,12 @@ def _security_policy() -> bytes:
     return _POLICY_TEMPLATE.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
 
 
-def fill_template(template: str, **values: Any) -> bytes:
+def fill_template(template: str, **values: object) -> bytes:
     """Return a filled template as bytes."""
     return _load_templates().get_template(template).render(**values).encode("utf-8", "replace")
 
 
-def render_page(world: World, template: str, error: EmulatorError | None = None, **values: Any) -> Response:
+def render_page(world: World, template: str, error: EmulatorError | None = None, **values: object) -> Response:
     """Return a page of HTML with the status of the error, 200 without one. Templates know the world as `world`."""
     return build_response(fill_template(template, world=world, error=error, **values), HTML_TYPE, world.snapshot, error)
 

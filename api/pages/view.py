@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -76,7 +75,7 @@ def answer_view(world: World, request: Request) -> Response:
     at_time = parse_time(timestamp) if timestamp else request.session.at_time
     capture = world.locate(PageRequest(url, "raw", at_time, follow=False))
     # A view that fails is an error inside the page: the other views and captures stay reachable.
-    problem, values = None, dict[str, Any]()
+    problem, values = None, dict[str, object]()
     try:
         values = _view_values(world, capture, tab)
     except EmulatorError as error:
@@ -88,7 +87,7 @@ def answer_view(world: World, request: Request) -> Response:
 
 def _common_values(
     world: World, request: Request, requested_url: str, capture: Capture, tab: str, timestamp: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the template values that all views of a capture share."""
     stamp = addresses.format_timestamp(capture.time)
     return {
@@ -109,7 +108,7 @@ def _common_values(
     }
 
 
-def _view_values(world: World, capture: Capture, tab: str) -> dict[str, Any]:
+def _view_values(world: World, capture: Capture, tab: str) -> dict[str, object]:
     """Return the template values of one view. Raises ViewUnavailable or PayloadError if it cannot be shown."""
     if tab == "page":
         return {"frame_url": addresses.replay_url(capture.url, addresses.format_timestamp(capture.time), "if_")}
@@ -134,7 +133,7 @@ def _request_capture(capture: Capture, view: View) -> PageRequest:
     return PageRequest(capture.url, view, datetime.fromtimestamp(capture.time, UTC), follow=False)
 
 
-def _header_values(world: World, capture: Capture) -> dict[str, Any]:
+def _header_values(world: World, capture: Capture) -> dict[str, object]:
     """Return status and headers as recorded; no headers if the record is not an HTTP response."""
     _, payload = world.payload(_request_capture(capture, "raw"))
     lines = [(_decode_header(name), _decode_header(value)) for name, value in payload.headers[:MAX_HEADERS]]

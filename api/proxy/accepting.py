@@ -14,7 +14,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import uvloop
 
@@ -40,8 +40,10 @@ class AcceptingLoop(uvloop.Loop):
         **options: Any,
     ) -> asyncio.AbstractServer | Acceptor:  # fmt: skip
         """Serve a listening socket with an `Acceptor`; without a socket, or with asyncio's TLS, as uvloop does."""
-        if sock is None or options.get("ssl"):
-            return await super().create_server(protocol_factory, *args, sock=cast(Any, sock), **options)
+        if sock is None:
+            return await super().create_server(protocol_factory, *args, **options)
+        if options.get("ssl"):
+            return await super().create_server(protocol_factory, *args, sock=sock, **options)
         return Acceptor(self, protocol_factory, sock, int(options.get("backlog", 100)))
 
 

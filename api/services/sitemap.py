@@ -19,11 +19,6 @@ _SITEMAP_PATH = re.compile(r"/sitemap(?:_index|-(\d{1,4}))?\.xml")
 _XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def is_sitemap_request(request: Request) -> bool:
-    """True if a request is for the address of a sitemap."""
-    return _SITEMAP_PATH.fullmatch(request.path) is not None and request.method in ("GET", "HEAD")
-
-
 def answer(world: World, request: Request) -> Response | None:
     """Return `/sitemap.xml` of a host: its pages, or an index of `/sitemap-1.xml`… if one file cannot hold them.
 

@@ -10,9 +10,33 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from benchmarks.peers.passages import RankedPassages, build_passage, read_rows
+
+
+class JavaDocument(Protocol):
+    """Lucene's stored document."""
+
+    def get(self, name: str) -> str:
+        """Return the text of a stored field."""
+
+
+class JavaHit(Protocol):
+    """Anserini's hit."""
+
+    lucene_document: JavaDocument
+    score: float
+
+
+class JavaSearcher(Protocol):
+    """Anserini's `SimpleSearcher`."""
+
+    def set_bm25(self, k1: float, b: float) -> None:
+        """Rank by BM25 with these parameters."""
+
+    def search(self, query: str, count: int) -> list[JavaHit]:
+        """Return the best hits."""
 
 
 class Lucene:
@@ -23,7 +47,7 @@ class Lucene:
             _build_index(corpus, folder)
         # Java calls from several threads crash the server (SIGSEGV, pyjnius 1.9), so one thread makes them all.
         self._executor = ThreadPoolExecutor(1)
-        self._searcher: Any = self._executor.submit(_open_searcher, folder / "index").result()
+        self._searcher = self._executor.submit(_open_searcher, folder / "index").result()
 
     def search(self, queries: list[str], count: int) -> RankedPassages:
         """Return the best `count` passages for each query."""
@@ -33,16 +57,16 @@ class Lucene:
         return [[_convert_hit(hit) for hit in self._searcher.search(query, count)] for query in queries]
 
 
-def _open_searcher(folder: Path) -> Any:
+def _open_searcher(folder: Path) -> JavaSearcher:
     """Start Java and return Anserini's searcher."""
     from pyserini.pyclass import autoclass  # starts Java
 
-    searcher = autoclass("io.anserini.search.SimpleSearcher")(str(folder))
+    searcher: JavaSearcher = autoclass("io.anserini.search.SimpleSearcher")(str(folder))
     searcher.set_bm25(0.9, 0.4)
     return searcher
 
 
-def _convert_hit(hit: Any) -> tuple[dict[str, str], float]:
+def _convert_hit(hit: JavaHit) -> tuple[dict[str, str], float]:
     """Return the passage and the score of a Java hit."""
     stored: dict[str, str] = json.loads(hit.lucene_document.get("raw"))["shown"]
     return stored, float(hit.score)

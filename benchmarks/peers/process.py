@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import socket
 import subprocess
 import time
@@ -10,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import psutil
 
 from webemu.api.bench.server import Server, stop_process
@@ -64,14 +64,10 @@ def _wait_until_ready(process: subprocess.Popen[bytes], port: int, path: str, lo
 
 def _answers(port: int, path: str) -> bool:
     """True if a request is answered without a server error."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", path)
-        return connection.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
+        return httpx.get(f"http://127.0.0.1:{port}{path}", timeout=10, trust_env=False).status_code < 500
+    except httpx.HTTPError:
         return False
-    finally:
-        connection.close()
 
 
 def find_free_port() -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -38,7 +37,7 @@ def create_app(engine: Engine) -> FastAPI:
     app = FastAPI()
 
     @app.post("/retrieve")
-    def retrieve(request: RetrieveRequest) -> dict[str, list[Any]]:
+    def retrieve(request: RetrieveRequest) -> dict[str, list[object]]:
         ranked_passages = engine.search(request.queries, request.topk or TOPK)
         if request.return_scores:
             return {

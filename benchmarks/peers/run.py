@@ -64,8 +64,9 @@ def measure_row(
 ) -> Row:
     """Warm up for a third of the time, then measure."""
     run_load(server, requests, replace(traffic, seconds=traffic.seconds / 3), "warming up", False)
-    figures = run_load(server, requests, traffic, f"{what}: {name}", False).to_dict()
+    figures = run_load(server, requests, traffic, f"{what}: {name}", False).report()
     load, cost = figures["load"], figures["server"]
+    assert cost["cpu_s"] is not None  # all of these servers run on this machine
     latency = load["latency"]["p50_ms"], load["latency"]["p99_ms"]
     rates = unit * cost["per_core_s"], unit * load["per_s"]
     return Row(what, name, *rates, *latency, load["good"] / load["requests"], cost["anonymous_mb"], load["errors"])

@@ -26,7 +26,6 @@ from webemu.index.dense.open import FOLDER
 from webemu.index.dense.passages import cut_windows
 from webemu.index.dense.store import (
     MAX_EXACT_VECTORS,
-    EmbeddingManifest,
     VectorStore,
     measure_recall,
     quantize,
@@ -35,7 +34,7 @@ from webemu.index.dense.store import (
 )
 from webemu.index.digests import hash_folder
 from webemu.index.lock import exclusive_lock
-from webemu.index.manifest import Manifest, read_manifest, write_manifest
+from webemu.index.manifest import EmbeddingManifest, Manifest, read_manifest, write_manifest
 from webemu.index.records import read_texts
 
 PART_PAGES = 1024
@@ -61,7 +60,7 @@ def read_base_manifest(collection: Path, snapshot: str) -> Manifest:
     manifest = read_manifest(collection / "snapshots" / snapshot)
     if manifest.dense is None:
         return manifest
-    return read_manifest(collection / "snapshots" / manifest.dense["base"])
+    return read_manifest(collection / "snapshots" / manifest.dense.base)
 
 
 def embedded_snapshot_id(base: str, spec: EmbeddingSpec) -> str:
@@ -92,8 +91,8 @@ def embed_snapshot(
     with exclusive_lock(collection / "embed.lock", busy):  # two runs would overwrite each other's parts
         if (folder / "manifest.json").exists():
             existing = read_manifest(folder)  # exists, but WARC files and models may have moved since
-            new_locations = {"model": spec.model, "reranker": spec.reranker}
-            write_manifest(folder, replace(existing, files=base.files, dense=(existing.dense or {}) | new_locations))
+            dense = existing.dense and replace(existing.dense, model=spec.model, reranker=spec.reranker)
+            write_manifest(folder, replace(existing, files=base.files, dense=dense))
         else:
             if not base.documents:
                 raise SnapshotError(
@@ -142,7 +141,7 @@ def _write_snapshot(
     dense = EmbeddingManifest(
         base.id, dimensions=dimensions, vectors=count, scale=scale, recall=graph_recall, **asdict(spec)
     )
-    manifest = replace(base, id=folder.name, hashes=base.hashes | hashes, dense=asdict(dense))
+    manifest = replace(base, id=folder.name, hashes=base.hashes | hashes, dense=dense)
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)

@@ -58,9 +58,10 @@ def embed(
             action=install_command(["dense"]),
         ) from error
     set_current(folder, embedded_id)
-    dense = read_manifest(folder / "snapshots" / embedded_id).dense or {}
-    recall = "" if dense["recall"] is None else f", recall@10 of the graph {dense['recall']:.3f}"
-    print(f"{embedded_id}  {dense['vectors']:,} vectors of {dense['dimensions']:,} numbers{recall}")
+    dense = read_manifest(folder / "snapshots" / embedded_id).dense
+    assert dense is not None  # the snapshot has just been embedded
+    recall = "" if dense.recall is None else f", recall@10 of the graph {dense.recall:.3f}"
+    print(f"{embedded_id}  {dense.vectors:,} vectors of {dense.dimensions:,} numbers{recall}")
 
 
 def _embed(folder: Path, snapshot: str, options: EmbedOptions) -> str:

@@ -35,7 +35,11 @@ class QueryEncoder:
 
     def submit(self, text: str) -> Future[Vector]:
         """Return a future of the vector of a query, for callers that must not block."""
-        return self._cached_enqueue(text)
+        future = self._cached_enqueue(text)
+        if future.done() and future.exception() is not None:  # cached after it failed
+            self._cached_enqueue.cache_clear()
+            future = self._cached_enqueue(text)
+        return future
 
     def encode(self, text: str) -> Vector:
         """Return the vector of a query; waits for it."""
@@ -56,8 +60,7 @@ class QueryEncoder:
         batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
         try:
             vectors: Sequence[Vector] = [quantize(row) for row in self._encode([text for text, _ in batch])]
-        except Exception as error:  # out of memory, a lost GPU: every waiting caller gets it, and no cache keeps it
-            self._cached_enqueue.cache_clear()
+        except Exception as error:  # out of memory, a lost GPU: every waiting caller gets it
             for _, future in batch:
                 future.set_exception(error)
             return

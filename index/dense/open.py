@@ -8,7 +8,7 @@ from webemu.emulator.ports import Ranker
 from webemu.index.dense.encoder import QueryEncoder
 from webemu.index.dense.model import load_cross_encoder, load_query_encoder, require_digest
 from webemu.index.dense.ranker import HybridRanker, Mode
-from webemu.index.dense.store import EmbeddingManifest, VectorStore
+from webemu.index.dense.store import VectorStore
 from webemu.index.engine import RankEngine
 from webemu.index.manifest import Manifest
 
@@ -22,9 +22,8 @@ def open_rankers(folder: Path, manifest: Manifest, engine: RankEngine) -> dict[M
     Loads the models from where `webemu embed` found them. Raises BadRequest, SnapshotError or ModuleNotFoundError.
     """
     modes: dict[Mode, Ranker] = {"bm25": engine}
-    if manifest.dense is None:
+    if (embedding := manifest.dense) is None:
         return modes
-    embedding = EmbeddingManifest(**manifest.dense)
     store = VectorStore(folder / FOLDER, embedding.dimensions, embedding.scale, engine.doc_values.order)
     encoder = QueryEncoder(load_query_encoder(require_digest(embedding.model, embedding.digest)))
     modes["dense"] = HybridRanker(engine, store, encoder, "dense")

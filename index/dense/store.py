@@ -11,7 +11,6 @@ of its best row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
@@ -36,29 +35,6 @@ Vector = NDArray[np.int8]
 """Quantised vector of a query; its length has no meaning."""
 EmbeddingPart = tuple[NDArray[np.uint32], NDArray[np.float16]]
 """Owners of some rows, ascending, and the rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingManifest:
-    """The field `dense` of a snapshot's manifest: its models and vectors."""
-
-    base: str
-    """Id of the snapshot without vectors."""
-    model: str
-    """Folder or id of the model, as given."""
-    digest: str
-    passages: int
-    """Windows of a page that are embedded, at most."""
-    precision: str
-    dimensions: int
-    vectors: int
-    scale: float
-    """Factor that rows of length 1 were multiplied by before rounding."""
-    recall: float | None
-    """Share of the ten nearest pages that the graph finds, for titles as queries; None without a graph."""
-    reranker: str
-    """Folder or id of a cross-encoder; empty if there is none."""
-    reranker_digest: str
 
 
 def quantize(vector: NDArray[np.float32 | np.float64]) -> Vector:

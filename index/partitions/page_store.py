@@ -12,11 +12,11 @@ from itertools import groupby
 
 from webemu.emulator.types import Archive, Capture, Payload
 from webemu.index.open import DocumentConverter
+from webemu.index.partitions import methods
+from webemu.index.partitions.methods import Method, SurtCaptures
 from webemu.index.partitions.partition import locate_remote_doc, partition_of
 from webemu.index.partitions.ranker import DocValueCache, PartitionClient
 from webemu.index.partitions.server import LISTING_BATCH
-
-SurtCaptures = tuple[str, list[Capture]]
 
 
 class PartitionedPageStore(DocumentConverter):
@@ -25,29 +25,31 @@ class PartitionedPageStore(DocumentConverter):
     def __init__(self, client: PartitionClient, doc_values: DocValueCache) -> None:
         self._client = client
         self._doc_values = doc_values
-        self._cached_archives = lru_cache(1)(lambda: client.call_one(0, "archives"))
+        self._cached_archives = lru_cache(1)(lambda: client.call_one(0, methods.ARCHIVES))
         self.knows_host = lru_cache(1 << 14)(self._knows_host)
 
     def exact(self, url: str) -> list[Capture]:
         """Return the captures of exactly this URL, oldest first."""
         partition = partition_of(url, self._client.count)
-        return [self._with_global_id(partition, capture) for capture in self._client.call_one(partition, "exact", url)]
+        return [
+            self._with_global_id(partition, capture) for capture in self._client.call_one(partition, methods.EXACT, url)
+        ]
 
     def canonical(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same canonical form."""
-        return self._captures_of_all("canonical", url)
+        return self._captures_of_all(methods.CANONICAL, url)
 
     def surt(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same SURT key."""
-        return self._captures_of_all("surt", url)
+        return self._captures_of_all(methods.SURT, url)
 
     def by_loose_key(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same loosened SURT key."""
-        return self._captures_of_all("by_loose_key", url)
+        return self._captures_of_all(methods.BY_LOOSE_KEY, url)
 
     def error_page_of(self, host: str) -> list[Capture]:
         """Return the captures of the host's 404 page whose URL comes first, as one index would."""
-        error_captures = self._captures_of_all("error_page_of", host)
+        error_captures = self._captures_of_all(methods.ERROR_PAGE, host)
         first_url = min((capture.url for capture in error_captures), default="")
         return [capture for capture in error_captures if capture.url == first_url]
 
@@ -67,7 +69,7 @@ class PartitionedPageStore(DocumentConverter):
     def _listing(self, partition: int, first: str, last: str) -> Iterator[SurtCaptures]:
         """Yield the listing of one partition, fetched in batches."""
         while True:
-            batch: list[SurtCaptures] = self._client.call_one(partition, "listing", first, last)
+            batch = self._client.call_one(partition, methods.LISTING, first, last)
             for key, captures in batch:
                 yield key, [self._with_global_id(partition, capture) for capture in captures]
             if len(batch) < LISTING_BATCH:
@@ -76,22 +78,20 @@ class PartitionedPageStore(DocumentConverter):
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files of the collection."""
-        archives: Sequence[Archive] = self._cached_archives()
-        return archives
+        return self._cached_archives()
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         """Return `length` bytes of a WARC file from `offset` on, in pieces."""
-        pieces: list[bytes] = self._client.call_one(0, "bytes_of", archive, offset, length)
-        return pieces
+        return self._client.call_one(0, methods.BYTES, archive, offset, length)
 
     def _knows_host(self, host: str) -> bool:
-        return any(self._client.call_all("knows_host", host))
+        answers = self._client.call_all(methods.KNOWS_HOST, host)
+        return any(answers)
 
     def text(self, doc: int) -> tuple[str, str]:
         """Return (title, text) of a page view by dense id."""
         partition, local_doc = self._doc_values.locate(doc)
-        title, text = self._client.call_one(partition, "text", local_doc)
-        return title, text
+        return self._client.call_one(partition, methods.TEXT, local_doc)
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
         """Return the recorded response of a capture. Raises BlockingIOError unless `wait`: a partition takes time to
@@ -99,24 +99,21 @@ class PartitionedPageStore(DocumentConverter):
         """
         if not wait:
             raise BlockingIOError
-        return Payload(*self._client.call_one(partition_of(capture.url, self._client.count), "payload", capture))
+        return Payload(*self._client.call_one(partition_of(capture.url, self._client.count), methods.PAYLOAD, capture))
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it has no character encoding."""
-        html: str | None = self._client.call_one(partition_of(capture.url, self._client.count), "html", capture)
-        return html
+        return self._client.call_one(partition_of(capture.url, self._client.count), methods.HTML, capture)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
         """Return title completions of the first partition: every partition has all titles."""
-        titles: list[str] = self._client.call_one(0, "suggest", prefix, limit)
-        return titles
+        return self._client.call_one(0, methods.SUGGEST, prefix, limit)
 
     def nearest(self, word: str) -> Iterable[str]:
         """Return similar words of all titles and of the first partition's texts."""
-        words: list[str] = self._client.call_one(0, "nearest", word)
-        return words
+        return self._client.call_one(0, methods.NEAREST, word)
 
-    def _captures_of_all(self, method: str, name: str) -> list[Capture]:
+    def _captures_of_all(self, method: Method[list[Capture]], name: str) -> list[Capture]:
         """Return the captures that all partitions return for a method."""
         captures_by_partition = self._client.call_all(method, name)
         return [

@@ -18,7 +18,9 @@ from webemu.emulator.query import ParsedQuery
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
 from webemu.index.analysis import extract_terms as analyze
+from webemu.index.partitions import methods
 from webemu.index.partitions.engine import TermKey
+from webemu.index.partitions.methods import Answer, Method
 from webemu.index.partitions.server import DocRow, MissingTerms, PartitionHit, PartitionRanking
 from webemu.index.rank import RERANK_DEPTH
 
@@ -46,33 +48,33 @@ class PartitionClient:
         self.count = count
         self._frequency_cache: dict[TermKey, int] = {}
 
-    def call_all(self, method: str, *arguments: object) -> list[Any]:
+    def call_all(self, method: Method[Answer], *arguments: object) -> list[Answer]:
         """Return the answers of all partitions, in their order."""
         return self._call(range(self.count), method, arguments)
 
-    def call_one(self, partition: int, method: str, *arguments: object) -> Any:
+    def call_one(self, partition: int, method: Method[Answer], *arguments: object) -> Answer:
         """Return the answer of one partition."""
         return self._call([partition], method, arguments)[0]
 
-    def _call(self, partitions: Sequence[int], method: str, arguments: tuple[object, ...]) -> list[Any]:
+    def _call(self, partitions: Sequence[int], method: Method[Answer], arguments: tuple[object, ...]) -> list[Answer]:
         """Call partitions again with the frequencies they miss, until all have answered.
 
         Raises SnapshotError after `MAX_ROUNDS`.
         """
         # What the frequencies of one round reveal (other readings, other words) may need further ones in the next.
         frequencies: dict[TermKey, int] = {}
-        answers_by_partition: dict[int, object] = {}
+        answers_by_partition: dict[int, Answer] = {}
         waiting = list(partitions)
         for _ in range(MAX_ROUNDS):
-            answers = dict(zip(waiting, self._transport.ask(waiting, method, arguments, frequencies), strict=True))
-            answers_by_partition |= answers
+            answers = dict(zip(waiting, self._transport.ask(waiting, method.name, arguments, frequencies), strict=True))
             missing = {part: answer for part, answer in answers.items() if isinstance(answer, MissingTerms)}
+            answers_by_partition |= {part: answer for part, answer in answers.items() if part not in missing}
             if not missing:
                 return [answers_by_partition[part] for part in partitions]
             waiting = list(missing)
             frequencies |= self._global_frequencies(set(chain.from_iterable(one.keys for one in missing.values())))
         raise SnapshotError(
-            f"partitions still miss term frequencies after {MAX_ROUNDS} rounds of {method!r}",
+            f"partitions still miss term frequencies after {MAX_ROUNDS} rounds of {method.name!r}",
             action="rebuild them: webemu snapshots split COUNT",
         )
 
@@ -127,7 +129,7 @@ class DocValueCache:
         """Return the row of a page, fetched unless it is cached."""
         if (row := self._cached_rows.get(doc)) is None:
             partition, local_doc = self.locate(doc)
-            (row,) = self._client.call_one(partition, "rows", [local_doc])
+            (row,) = self._client.call_one(partition, methods.ROWS, [local_doc])
             self.store(doc, row)
         return row
 
@@ -216,7 +218,7 @@ class PartitionedPlan:
     def _merge(self, limit: int) -> MergedRanking:
         """Return the merged ranking of the best `limit` of every partition."""
         ranker = self.ranker
-        ranked: list[PartitionRanking] = ranker.client.call_all("rank_partition", ranker.engine, self.parsed, limit)
+        ranked = ranker.client.call_all(methods.RANK, ranker.engine, self.parsed, limit)
         entries = sorted(self._keyed_entries(ranked), key=lambda entry: entry[0])
         certain = [entry for entry in entries if not _may_be_preceded(entry[0], ranked)]
         return MergedRanking(
@@ -246,7 +248,7 @@ class PartitionedPlan:
             return Hit(doc, score, url_json, b"", b"", "")
         if (hit := self.hits.get(doc)) is None:
             partition, local_doc = ranker.doc_values.locate(doc)
-            hit = ranker.client.call_one(partition, "render_hit", ranker.engine, self.parsed, local_doc, score)
+            hit = ranker.client.call_one(partition, methods.RENDER_HIT, ranker.engine, self.parsed, local_doc, score)
         return hit._replace(doc=doc, score=score)
 
     def explain(self, doc: int, score: float) -> dict[str, float]:
@@ -254,10 +256,7 @@ class PartitionedPlan:
         ranker = self.ranker
         is_best = any(other == doc for _, other in self.top(RERANK_DEPTH)[0][:RERANK_DEPTH])
         partition, local_doc = ranker.doc_values.locate(doc)
-        features: dict[str, float] = ranker.client.call_one(
-            partition, "explain_factors", ranker.engine, self.parsed, local_doc, score, is_best
-        )
-        return features
+        return ranker.client.call_one(partition, methods.EXPLAIN, ranker.engine, self.parsed, local_doc, score, is_best)
 
 
 class PartitionedRanker:
@@ -294,7 +293,7 @@ class PartitionedRanker:
         """Return ids of all near-duplicates of a page in all partitions, this page included; empty if it has none."""
         if not self.doc_values.row_of(doc)[-1]:
             return ()
-        members_by_partition = self.client.call_all("copies_in", self.doc_values.cluster[doc])
+        members_by_partition = self.client.call_all(methods.COPIES, self.doc_values.cluster[doc])
         copies = [
             (self.doc_values.global_id(partition, local_doc), row)
             for partition, members in enumerate(members_by_partition)
@@ -306,12 +305,11 @@ class PartitionedRanker:
 
     def terms(self, text: str, like: str = "") -> Sequence[str]:
         """Return the analyzed terms of a text, in the language that the text `like` seems to be in."""
-        terms: Sequence[str] = self.client.call_one(0, "terms", self.engine, text, like) if like else analyze(text)
-        return terms
+        return self.client.call_one(0, methods.TERMS, self.engine, text, like) if like else analyze(text)
 
     def frequency(self, words: str) -> int:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
-        return int(self.client.call_one(0, "frequency", self.engine, words))
+        return self.client.call_one(0, methods.FREQUENCY, self.engine, words)
 
 
 def _sort_key(ranking: PartitionRanking, partition: int, hit: PartitionHit) -> tuple[float, int, int]:

@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from operator import eq
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from webemu.index.blobs import map_file
+from webemu.index.query_rows import stream_rows
 
 MIN_SIMILARITY = 0.8
 """Smallest Jaccard similarity of the shingles of two duplicates, estimated from their signatures."""
@@ -82,24 +82,18 @@ def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(_BANDED)
     pairs = [
         (first, second)
-        for first, second, a, b in _stream_rows(db, _PAIRS)
+        for first, second, a, b in stream_rows(db, _PAIRS, 1000)
         if estimate_similarity(a, b) >= MIN_SIMILARITY
     ]
     db.execute("DROP TABLE near_band")
     _register_pairs(db, "alike", ("one", "other"), pairs)
     leaders = assign_cluster_leaders(
-        [(first, second) for first, second, a, b in _stream_rows(db, _TEXTS) if is_word_subset(a, b)]
+        [(first, second) for first, second, a, b in stream_rows(db, _TEXTS, 1000) if is_word_subset(a, b)]
     )
     _register_pairs(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
     db.execute(_CLUSTERS)
     for name in ("alike", "led_by"):
         db.unregister(name)
-
-
-def _stream_rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
-    result = db.execute(sql)
-    while rows := result.fetchmany(1000):
-        yield from rows
 
 
 def _register_pairs(

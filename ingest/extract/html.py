@@ -32,7 +32,7 @@ def extract_html(html: str, url: str, fetch_date: date | None = None) -> Extract
     tree = LexborHTMLParser(html)
     base = find_base_url(tree, url)
     links, link_characters = collect_links(tree, url, base)
-    metadata = read_metadata(tree, html, base, _day_after(fetch_date))
+    metadata = read_metadata(tree, html, _day_after(fetch_date))
     text, density = extract_text(tree, link_characters)
     return Extracted(
         title=metadata.title,
@@ -42,7 +42,6 @@ def extract_html(html: str, url: str, fetch_date: date | None = None) -> Extract
         language=resolve_language(metadata.language, text),
         publish_date=metadata.publish_date,
         links=links,
-        canonical_url=metadata.canonical_url,
         is_noindex=metadata.is_noindex,
         word_count=count_words(text),
         link_density=density,

@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
 from webemu.ingest.extract.dates import parse_day
 from webemu.ingest.extract.language import iso_639_1
-from webemu.ingest.extract.links import join_url
 
 MAX_TITLE = 1000
 """Longest title kept, in characters."""
@@ -65,16 +63,14 @@ class PageMetadata:
     """ISO 639-1 code."""
     publish_date: date | None
     """Publication date."""
-    canonical_url: str | None
-    """Absolute canonical URL without fragment."""
     is_noindex: bool
     """True if a robots meta element forbids indexing."""
 
 
-def read_metadata(tree: LexborHTMLParser, html: str, base: str, latest: date | None) -> PageMetadata:
+def read_metadata(tree: LexborHTMLParser, html: str, latest: date | None) -> PageMetadata:
     """Read the metadata of a document; `latest` is the last plausible publication date.
 
-    `base` is the URL that references are relative to. `html` is the source of `tree`, used for quick substring tests.
+    `html` is the source of `tree`, used for quick substring tests.
     """
     metas = _read_metas(tree)
     headings = [text for node in tree.css("h1,h2,h3") if (text := _fold_blanks(node.text()))]
@@ -89,7 +85,6 @@ def read_metadata(tree: LexborHTMLParser, html: str, base: str, latest: date | N
         description=_fold_blanks(metas.get("description") or metas.get("og:description") or "")[:MAX_DESCRIPTION],
         language=_read_language(tree, metas),
         publish_date=next((day for text in _iter_dates(tree, html, metas) if (day := parse_day(text, latest))), None),
-        canonical_url=_read_canonical_url(tree, base),
         is_noindex=not {"noindex", "none"}.isdisjoint(re.split(r"[\s,;]+", metas.get("robots", "").lower())),
     )
 
@@ -121,12 +116,6 @@ def _read_language(tree: LexborHTMLParser, metas: dict[str, str]) -> str | None:
     return iso_639_1(lang) or iso_639_1(metas.get("content-language")) or iso_639_1(metas.get("og:locale"))
 
 
-def _read_canonical_url(tree: LexborHTMLParser, base: str) -> str | None:
-    node = tree.css_first("link[rel=canonical][href]")
-    href = (node.attributes["href"] or "").strip() if node else ""
-    return join_url(base, href).partition("#")[0] or None if href else None
-
-
 def _iter_dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator[str]:
     """Yield the declared publication dates as texts, most explicit first."""
     if text := metas.get(_DATE_METAS[0]):
@@ -149,7 +138,7 @@ def _iter_json_ld_dates(tree: LexborHTMLParser) -> Iterator[str]:
         if "datePublished" not in source or len(source) > _MAX_JSON:
             continue
         try:
-            level: list[Any] = [json.loads(source, strict=False)]
+            level: list[object] = [json.loads(source, strict=False)]
         except (ValueError, RecursionError):
             continue
         while level:
@@ -159,7 +148,7 @@ def _iter_json_ld_dates(tree: LexborHTMLParser) -> Iterator[str]:
             level = [inner for node_value in level for inner in _list_children(node_value)]
 
 
-def _list_children(json_value: Any) -> list[Any]:
+def _list_children(json_value: object) -> list[object]:
     """Return the children of a JSON value."""
     if isinstance(json_value, dict):
         return list(json_value.values())

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import escape, unescape
-from typing import Any
 
 import pypdfium2
 
@@ -88,9 +87,9 @@ def extract_json(source: str) -> Extracted:
     return _build_extraction("", clean_text("\n".join(lines)))
 
 
-def _iter_lines(value: Any) -> Iterator[str]:
+def _iter_lines(value: object) -> Iterator[str]:
     """Yield the lines of a JSON value, depth first without recursion: a stack of (indent, label, value)."""
-    stack: list[tuple[int, str, Any]] = [(0, "", value)]
+    stack: list[tuple[int, str, object]] = [(0, "", value)]
     while stack:
         indent, label, node = stack.pop()
         margin = "  " * min(indent, 20)

@@ -23,8 +23,6 @@ class Extracted:
     publish_date: date | None = None
     """Publication date, only as the document declares it."""
     links: list[Link] = field(default_factory=list)
-    canonical_url: str | None = None
-    """Canonical URL that the document declares."""
     is_noindex: bool = False
     """True if the document asks not to be indexed, or is a sitemap."""
     word_count: int = 0

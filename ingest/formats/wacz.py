@@ -35,8 +35,8 @@ def _copy_wacz(path: Path, target: CopyTarget) -> list[Skip]:
     entries = [entry for entry in contents.entries if zips.is_archive(entry.name)]
     size = path.stat().st_size
     end = max((entry.end for entry in contents.entries), default=0)
-    skips = [] if contents.is_whole else [Skip(_DAMAGED, end, size - end, "its directory is damaged")]
-    skips += [Skip(_DAMAGED, 0, 0, f"{name} is missing") for name in contents.missing_names if zips.is_archive(name)]
+    skips = [] if contents.is_whole else [Skip(_DAMAGED, end, size - end)]
+    skips += [Skip(_DAMAGED, 0, 0) for name in contents.missing_names if zips.is_archive(name)]
     if not entries and not skips:
         raise SourceError(f"{path} holds no archive/*.warc.gz", action="check that it is a WACZ and not empty")
     inner, remaining_bytes = target.scratch_folder / "inner", max(MAX_UNPACKED, _MAX_RATIO * size)
@@ -68,10 +68,10 @@ def _extract_entry(path: Path, entry: zips.ZipEntry, target: Path, limit: int) -
             for chunk in zips.iter_content(path, entry):
                 file.write(chunk)
                 if file.tell() > limit:
-                    return Skip(OVERSIZED, entry.offset, size, entry.name)
-        except zips.DamagedEntry as error:
+                    return Skip(OVERSIZED, entry.offset, size)
+        except zips.DamagedEntry:
             reason = _TRUNCATED if entry.is_cut else _DAMAGED
-            return Skip(reason, entry.offset, 0 if file.tell() else size, f"{entry.name}: {error}")
+            return Skip(reason, entry.offset, 0 if file.tell() else size)
     return None
 
 

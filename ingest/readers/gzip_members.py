@@ -81,7 +81,7 @@ class Member:
             count -= len(chunk)
             self._unpacked_bytes += len(chunk)
         if self._unpacked_bytes > max(_BOMB_BYTES, _BOMB_RATIO * (self._offset - self._start)):
-            raise MalformedRecord("oversized-record", f"more than {self._unpacked_bytes} bytes")
+            raise MalformedRecord("oversized-record")
         return b"".join(chunks)
 
     def _read_packed(self) -> bytes:
@@ -106,16 +106,16 @@ def read_member(fd: int, offset: int, size: int, max_block: int) -> Iterator[Rec
     # ID1, ID2 and CM of a gzip member (RFC 1952, section 2.3).
     if os.pread(fd, 3, offset) != b"\x1f\x8b\x08":
         end = find_next_member(fd, offset + 1, size)
-        yield Skip("junk-between-records", offset, end - offset, repr(os.pread(fd, 40, offset)))
+        yield Skip("junk-between-records", offset, end - offset)
         return
     member = Member(fd, offset)
     try:
         record, following = _read_record(member, offset, max_block)
-    except zlib.error as error:
+    except zlib.error:
         end = find_next_member(fd, offset + 1, size)
-        yield Skip("damaged-gzip", offset, end - offset, str(error))
+        yield Skip("damaged-gzip", offset, end - offset)
     except MalformedRecord as error:
-        yield _build_skip(member, error, fd, offset, size)
+        yield _build_skip(member, error.reason, fd, offset, size)
     else:
         corrected = (
             restore_without_returns(record.headers, record.block) if record.missing_bytes and member.is_whole else None
@@ -137,7 +137,7 @@ def _yield_whole(member: Member, record: Record, following: bytes) -> Iterator[R
     yield record
     if following:
         reason = SHARED_MEMBER if begins_record(following) else "junk-between-records"
-        yield Skip(reason, member.end, 0, repr(following[:40]))
+        yield Skip(reason, member.end, 0)
 
 
 def _yield_cut(member: Member, record: Record, fd: int, size: int) -> Iterator[Record | Skip]:
@@ -145,18 +145,14 @@ def _yield_cut(member: Member, record: Record, fd: int, size: int) -> Iterator[R
 
     If the file goes on, or nothing usable is left, only a skip is yielded.
     """
-    existing_bytes = record.declared_length - record.missing_bytes
-    error = MalformedRecord(
-        "content-length-mismatch" if member.is_whole else "truncated-record",
-        f"{existing_bytes} of {record.declared_length} bytes",
-    )
-    skip = _build_skip(member, error, fd, record.offset, size)
+    reason = "content-length-mismatch" if member.is_whole else "truncated-record"
+    skip = _build_skip(member, reason, fd, record.offset, size)
     is_last = skip.offset + skip.bytes == size and skip.reason != SHARED_MEMBER
     if is_last and (not record.missing_bytes or is_usable(record.headers, record.block)):
         record.length = skip.bytes
         record.headers = mark_truncated(record.headers) if record.missing_bytes else record.headers
         yield record
-        skip = Skip("truncated-record", size, 0, error.detail, lost_bytes=record.missing_bytes)
+        skip = Skip("truncated-record", size, 0, lost_bytes=record.missing_bytes)
     yield skip
 
 
@@ -171,7 +167,7 @@ def _read_record(member: Member, offset: int, max_block: int) -> tuple[Record, b
     if existing_bytes == declared and not is_record_boundary(
         following_bytes, lambda: None if is_oversized else digest_matches(headers, block)
     ):
-        raise MalformedRecord("content-length-mismatch", f"more than {declared} bytes")
+        raise MalformedRecord("content-length-mismatch")
     following = following_bytes.lstrip(b"\r\n")
     while chunk := member.read(_STEP_BYTES):
         following = following or chunk.lstrip(b"\r\n")[:64]
@@ -192,9 +188,9 @@ def _read_block(member: Member, block_start: bytes, declared: int, max_block: in
     return block if existing_bytes <= max_block else b"", existing_bytes, following_bytes
 
 
-def _build_skip(member: Member, error: MalformedRecord, fd: int, offset: int, size: int) -> Skip:
+def _build_skip(member: Member, reason: str, fd: int, offset: int, size: int) -> Skip:
     """Return the skip for a member that gives no record: up to its own end if it has one."""
-    reason, end = error.reason, -1
+    end = -1
     if reason != "oversized-record":
         try:
             member.drain()
@@ -204,11 +200,11 @@ def _build_skip(member: Member, error: MalformedRecord, fd: int, offset: int, si
         except MalformedRecord:
             reason = "oversized-record"
     if end >= 0:
-        return Skip(SHARED_MEMBER if _is_shared(fd, offset, end, size) else reason, offset, end - offset, error.detail)
+        return Skip(SHARED_MEMBER if _is_shared(fd, offset, end, size) else reason, offset, end - offset)
     end = find_next_member(fd, offset + 1, size)
     if member.is_cut:
         reason = "truncated-record" if end == size else "damaged-gzip"
-    return Skip(reason, offset, end - offset, error.detail)
+    return Skip(reason, offset, end - offset)
 
 
 def _is_shared(fd: int, offset: int, end: int, size: int) -> bool:

@@ -22,10 +22,9 @@ VERSION_SIZE = 16
 class MalformedRecord(Exception):
     """Raised for a record that cannot be handed out. `reason` is that of the skip."""
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.detail = detail
 
 
 def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], bytes]:
@@ -37,16 +36,16 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
     while chunk := read(step):
         buffer = (buffer + chunk).lstrip(b"\r\n") if not search_start else buffer + chunk
         if not b"WARC/".startswith(buffer[:5].upper()) and not begins_record(buffer):
-            raise MalformedRecord("not-a-record", repr(buffer[:40]))
+            raise MalformedRecord("not-a-record")
         if end := _HEAD_END.search(buffer, search_start):
             if end[1]:  # a version line inside the head: the next record has begun
-                raise MalformedRecord("bad-head", repr(buffer[:80]))
+                raise MalformedRecord("bad-head")
             return parse_record_headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
-            raise MalformedRecord("oversized-head", repr(buffer[:80]))
+            raise MalformedRecord("oversized-head")
         # Resume the search where a version line could have been cut; read more each time, as long heads are rare.
         search_start, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
-    raise MalformedRecord("truncated-record" if buffer else "empty-member", repr(buffer[:80]))
+    raise MalformedRecord("truncated-record" if buffer else "empty-member")
 
 
 def begins_record(text: bytes) -> bool:
@@ -70,7 +69,7 @@ def read_declared_length(headers: list[tuple[str, str]]) -> int:
     """Return the Content-Length. Raises MalformedRecord if it is missing, not a number, or stated twice differently."""
     stated = set(get_header_values(headers, "content-length"))
     if len(stated) != 1 or not _LENGTH_PATTERN.fullmatch(text := stated.pop()):
-        raise MalformedRecord("bad-content-length", repr(get_header_values(headers, "content-length"))[:80])
+        raise MalformedRecord("bad-content-length")
     return int(text)
 
 

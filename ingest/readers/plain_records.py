@@ -40,12 +40,11 @@ def read_plain_record(fd: int, offset: int, size: int, max_block: int) -> Iterat
         elif end < size and reason == "truncated-record":
             # Another record follows, so the file is not cut: the stated length is wrong.
             reason = "content-length-mismatch"
-        yield Skip(reason, offset, end - offset, error.detail)
+        yield Skip(reason, offset, end - offset)
         return
     yield record
     if record.missing_bytes:
-        detail = f"{record.missing_bytes} of {record.declared_length} bytes are missing"
-        yield Skip("truncated-record", size, 0, detail, lost_bytes=record.missing_bytes)
+        yield Skip("truncated-record", size, 0, lost_bytes=record.missing_bytes)
 
 
 def _read_record(fd: int, offset: int, size: int, max_block: int) -> Record:
@@ -59,7 +58,7 @@ def _read_record(fd: int, offset: int, size: int, max_block: int) -> Record:
         return chunk
 
     if os.pread(fd, 5, offset).upper() != b"WARC/":
-        raise MalformedRecord("not-a-record", repr(os.pread(fd, 40, offset)))
+        raise MalformedRecord("not-a-record")
     headers, extra_bytes = take_head(take)
     declared = read_declared_length(headers)
     start = position - len(extra_bytes)
@@ -71,9 +70,9 @@ def _read_record(fd: int, offset: int, size: int, max_block: int) -> Record:
         if record := _correct_record(fd, offset, start, size, headers):
             return record
         if not missing:
-            raise MalformedRecord("content-length-mismatch", f"declared {declared}")
+            raise MalformedRecord("content-length-mismatch")
         headers = _headers_of_cut_record(fd, offset, start, size, headers)
-    length = _skip_line_ends(fd, end, size) - offset
+    length = skip_line_ends(fd, end, size) - offset
     block = _read_block(fd, start, end - start, max_block)
     is_oversized = end - start > max_block
     return Record(
@@ -107,7 +106,7 @@ def _headers_of_cut_record(
     """
     is_last = find_next_record(fd, offset + 1, size) == size
     if not is_last or not is_usable(headers, os.pread(fd, MAX_HEAD, start)):
-        raise MalformedRecord("truncated-record", f"{size - start} bytes are left")
+        raise MalformedRecord("truncated-record")
     return mark_truncated(headers)
 
 
@@ -123,7 +122,7 @@ def _read_block(fd: int, start: int, size: int, max_block: int) -> bytes:
     return b"".join(chunks)
 
 
-def _skip_line_ends(fd: int, offset: int, size: int) -> int:
+def skip_line_ends(fd: int, offset: int, size: int) -> int:
     """Return the offset of the first byte from `offset` on that is not part of a line end."""
     step = 64  # usually there are two line ends; long runs of them are rare
     while offset < size:

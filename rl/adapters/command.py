@@ -15,6 +15,7 @@ from webemu.agent_client import Client, ClientError
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.adapters.environment_config import EnvironmentConfig
+from webemu.rl.ending import exit_with_error
 from webemu.rl.tasks import Task, TaskError, load
 
 
@@ -42,13 +43,13 @@ def episodes(
 
     \b
     Example:
-      webemu episodes --tasks webemu-data/demo/tasks.jsonl --port 8900
+      webemu episodes --tasks webemu-data/demo-web/tasks.jsonl --port 8900
       curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "demo-01"}'
     """
     try:
-        session_policy = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
+        session_policy = _read_object(policy.read_text(encoding="utf-8"), str(policy)) if policy else {}
         environment_config = EnvironmentConfig.from_config(
-            {"server": server, "limits": json.loads(limits), "policy": session_policy}
+            {"server": server, "limits": _read_object(limits, "--limits"), "policy": session_policy}
         )
         loaded_tasks = load(tasks)
         with Client(server) as client:
@@ -91,9 +92,19 @@ def _serve(
     uvicorn.Server(config).run([sock])
 
 
+def _read_object(text: str, source: str) -> dict[str, object]:
+    """Return the JSON object in a text. Raises ValueError, which names the source, if it is none."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{source} must hold a JSON object: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{source} must hold a JSON object, got {text.strip()!r:.60}")
+    return value
+
+
 def _stop(error: Exception) -> NoReturn:
     """Print an error and its remedy to standard error, and exit with status 1."""
-    typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
-    action = error.action if isinstance(error, ClientError) else "`webemu episodes --help` lists the options"
-    typer.echo(f"  -> {action or 'start the server with `webemu serve`'}", err=True)
-    raise typer.Exit(1) from None
+    if isinstance(error, ClientError):
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+    exit_with_error(str(error), "`webemu episodes --help` lists the options")

@@ -20,7 +20,7 @@ from webemu.rl.adapters.environment_config import (
     unpack_task,
 )
 from webemu.rl.adapters.text_tool_calls import parse_calls, tool_manual
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.chat import answer_rules
 from webemu.rl.tasks import Task
 
@@ -82,4 +82,4 @@ def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
 
 
 def _build_prompt(task: Task) -> list[dict[str, str]]:
-    return [{"role": "system", "content": answer_rules(task.answer_type) + tool_manual(list_tools(bool(task.user)))}]
+    return [{"role": "system", "content": answer_rules(task.answer_type) + tool_manual(TOOLS)}]

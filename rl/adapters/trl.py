@@ -91,6 +91,15 @@ class SearchEnv:
         """
         raise NotImplementedError
 
+    @_episode_tool
+    def ask_user(self, question: str) -> str:
+        """Ask the person whose question it is for what it leaves open. Costs as much as a search.
+
+        Args:
+            question: One question about one thing.
+        """
+        raise NotImplementedError
+
     def _call(self, name: str, arguments: Mapping[str, object]) -> str:
         self._result = None
         return self._episode.call(name, arguments).text
@@ -102,22 +111,11 @@ class SearchEnv:
         return self._result
 
 
-class AskingEnv(SearchEnv):
-    """Environment for tasks with a simulated user, who knows more than the question says."""
-
-    @_episode_tool
-    def ask_user(self, question: str) -> str:
-        """Ask the person whose question it is for what it leaves open.
-
-        Args:
-            question: One question.
-        """
-        raise NotImplementedError
-
-
 def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Callable[[], SearchEnv]]:
-    """Return the factories for `environment_factory`; the `environment` column of a row selects one."""
-    return {"search": partial(SearchEnv, environment_config), "asking": partial(AskingEnv, environment_config)}
+    """Return the factories for `environment_factory`; the `environment` column of a row names one. All rows have the
+    same tools.
+    """
+    return {"search": partial(SearchEnv, environment_config)}
 
 
 def reward(
@@ -148,7 +146,7 @@ def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
             "prompt": _build_prompt(task),
             "task": pack_task(task),
             "seed": seed,
-            "environment": "asking" if task.user else "search",
+            "environment": "search",
         }
         for task in tasks
     ]

@@ -2,14 +2,15 @@
 
 verl makes and releases a tool object for each call, so the episode is attached to the trajectory (`agent_data`). Its
 score goes into the trajectory's extra fields, which verl passes to `compute_score`. verl itself answers unknown tools
-and broken JSON. A score must be a number: a masked episode scores 0 and sets `masked`.
+and broken JSON. A score must be a number: a masked episode scores 0 and sets `masked`;
+`neutralize_batch` then takes it out of the advantages.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Final, Protocol, TypedDict
+from typing import Any, Final, Protocol, TypedDict
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,8 @@ from webemu.rl.adapters.environment_config import (
     read_seed,
     unpack_task,
 )
-from webemu.rl.arguments import list_tools
+from webemu.rl.adapters.masking import neutralize_masked
+from webemu.rl.arguments import TOOLS
 from webemu.rl.chat import answer_rules
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import LONG, SHORT
@@ -35,7 +37,7 @@ EXTRA_FIELD: Final = "webemu"
 """Extra field of a trajectory that holds the episode's score."""
 TERM_NAMES = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
 """Names of all reward terms; every row reports all of them, because verl wants equal keys."""
-_TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in list_tools(has_user=True)}
+_TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in TOOLS}
 
 
 class AgentData(Protocol):
@@ -48,6 +50,13 @@ class ExtraInfo(TypedDict, total=False):
     """Extra fields of a row, as verl passes them to `compute_score`; the key is `EXTRA_FIELD`."""
 
     webemu: EpisodeResult
+
+
+class Batch(Protocol):
+    """Batch of verl (`DataProto`), as far as it is used here."""
+
+    batch: MutableMapping[str, Any]
+    non_tensor_batch: Mapping[str, Any]
 
 
 class Trajectory:
@@ -124,13 +133,26 @@ def compute_score(
     return {"score": float(outcome["reward"] or 0.0)} | terms | state
 
 
+def neutralize_batch(data: Batch) -> None:
+    """Give masked episodes the mean reward of their group, so that their advantage is 0 (`neutralize_masked`).
+
+    verl 0.9.1 has no mask of its own: call this on the batch before its `compute_advantage`, which reads only the sum
+    of `token_level_rewards` of each row.
+    """
+    rewards, extra = data.batch["token_level_rewards"], data.non_tensor_batch
+    scores = [float(score) for score in rewards.sum(dim=-1)]
+    levelled = neutralize_masked(scores, extra["masked"].tolist(), extra["uid"].tolist())
+    for number, (score, level) in enumerate(zip(scores, levelled, strict=True)):
+        rewards[number, 0] += level - score
+
+
 def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
     """Return rows of verl's Parquet files."""
     return [_build_row(number, task, seed) for number, task in enumerate(tasks)]
 
 
 def _build_row(index: int, task: Task, seed: int) -> dict[str, object]:
-    tool_names = [tool["function"]["name"] for tool in list_tools(bool(task.user))]
+    tool_names = [tool["function"]["name"] for tool in TOOLS]
     tool_kwargs = {"create_kwargs": {"task": pack_task(task), "seed": seed}}
     return {
         "data_source": "webemu",

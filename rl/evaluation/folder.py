@@ -46,7 +46,8 @@ class EvaluationFolder:
             ) from error
         _check_manifest(path / "manifest.json", manifest)
         # The torn line must be cut off before rows are read and the file is opened for appending.
-        self.path, self.had_torn_line = path, _drop_torn_line(path / "episodes.jsonl")
+        _drop_torn_line(path / "episodes.jsonl")
+        self.path = path
         self.retried_count = 0
         """Number of rows that a later one replaced."""
         self._offsets: dict[AttemptKey, tuple[int, bool]] = {}
@@ -121,15 +122,12 @@ def _check_manifest(path: Path, manifest: Mapping[str, object]) -> None:
         )
 
 
-def _drop_torn_line(path: Path) -> bool:
-    """Cut off an incomplete last line; return True if there was one."""
+def _drop_torn_line(path: Path) -> None:
+    """Cut off an incomplete last line."""
     if not path.exists():
-        return False
+        return
     with path.open("r+b") as file:
-        end = file.seek(0, 2)
-        complete_end = _last_line_end(file, end)
-        file.truncate(complete_end)
-    return complete_end < end
+        file.truncate(_last_line_end(file, file.seek(0, 2)))
 
 
 def _last_line_end(file: IO[bytes], end: int) -> int:

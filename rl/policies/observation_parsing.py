@@ -56,8 +56,3 @@ def parse_next_cursor(observation: str) -> int | None:
 def find_link_numbers(text: str) -> list[str]:
     """Return the numbers of the links in a text, in order."""
     return _LINK_NUMBER.findall(text)
-
-
-def strip_link_numbers(text: str) -> str:
-    """Return the text without link numbers."""
-    return _LINK_NUMBER.sub("", text)

@@ -12,7 +12,10 @@ from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import url_key
 from webemu.rl.tasks import Evidence
+from webemu.rl.tasks.phrases import find_names
+from webemu.rl.user import list_topics
 from webemu.rl.verify import normalise
+from webemu.rl.views import strip_link_numbers
 
 MAX_SEARCHES_PER_PAGE = 3
 """Searches for one page before it is opened by its URL."""
@@ -28,7 +31,7 @@ async def play_with_gold(attempt: Attempt) -> None:
     """Play an attempt with knowledge of the gold answer and its evidence."""
     task = attempt.task
     for reply in task.user:
-        await attempt.act("ask_user", question=f"What about {reply.words[0]}?")
+        await attempt.act("ask_user", question=f"What about the {list_topics(reply)[0]}?")
     if task.answer_type == "none" and not task.evidence:
         await _search_twice(attempt)
     text_by_url = await _read_evidence(attempt)
@@ -47,7 +50,7 @@ async def play_with_gold(attempt: Attempt) -> None:
 async def _search_twice(attempt: Attempt) -> None:
     """Search twice in different words, which is required before "not found" is believed."""
     words = normalise(attempt.question).split()
-    for query in (attempt.question, " ".join(words[len(words) // 2 :])):
+    for query in (attempt.question, " ".join(find_names(attempt.question)) or " ".join(words[len(words) // 2 :])):
         await attempt.act("search", query=query)
 
 
@@ -79,11 +82,11 @@ async def _read_page(attempt: Attempt, link: str, url: str, expected_texts: list
         observation = await (
             attempt.act("open", link=url, cursor=next_cursor) if next_cursor else attempt.act("open", link=link)
         )
-        text += "\n" + observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(observation.text))
+        text += "\n" + strip_link_numbers(observation_parsing.parse_page_text(observation.text))
         next_cursor = observation_parsing.parse_next_cursor(observation.text)
     for expected in expected_texts if next_cursor else ():
         if not attempt.done and not contains_answer(text, expected):
-            text += "\n" + observation_parsing.strip_link_numbers(
+            text += "\n" + strip_link_numbers(
                 observation_parsing.unwrap((await attempt.act("find", pattern=expected)).text)
             )
     return text
@@ -115,9 +118,7 @@ def _candidate_queries(attempt: Attempt, number: int) -> Iterator[str]:
         evidence[number - 1].value if number and classify_form(evidence[number - 1].value) == "words" else ""
     )
     seen_text = normalise(
-        " ".join(
-            [attempt.question, *(observation_parsing.strip_link_numbers(step.observation) for step in attempt.steps)]
-        )
+        " ".join([attempt.question, *(strip_link_numbers(step.observation) for step in attempt.steps)])
     )
     candidates = (
         name if contains_phrase(seen_text, normalise(name)) else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webemu.rl.policies import observation_parsing, question_search, reader
 from webemu.rl.policies.attempt import Attempt
+from webemu.rl.views import strip_link_numbers
 
 
 async def play_rag(attempt: Attempt) -> None:
@@ -15,7 +16,7 @@ async def play_rag(attempt: Attempt) -> None:
         if opened.kind == "page":
             answer = reader.extract_answer(
                 attempt.question,
-                observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
+                strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
             )
     citations = [hits[0].link] if answer else []
     await attempt.act("finish", answer=answer or "not found", citations=citations)

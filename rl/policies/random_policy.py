@@ -9,6 +9,7 @@ from random import Random
 
 from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
+from webemu.rl.views import strip_link_numbers
 
 MAX_ACTIONS = 6
 """Calls before `finish`."""
@@ -34,7 +35,7 @@ async def play_randomly(attempt: Attempt) -> None:
             observation = await attempt.act("find", pattern=_random_phrase(rng, text, 1))
         else:
             observation = await attempt.act("search", query=_random_phrase(rng, text, 3))
-        text = observation_parsing.strip_link_numbers(observation_parsing.unwrap(observation.text)) or text
+        text = strip_link_numbers(observation_parsing.unwrap(observation.text)) or text
     await attempt.act("finish", answer=_random_phrase(rng, text, 2), citations=[page] if page else [])
 
 

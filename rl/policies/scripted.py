@@ -15,6 +15,7 @@ from webemu.agent_client.questions import parse_question
 from webemu.rl.policies import observation_parsing, question_search, reader
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.state import Observation
+from webemu.rl.views import strip_link_numbers
 
 MAX_PAGES = 3
 """Pages that are read if the form of the question is unknown."""
@@ -55,7 +56,7 @@ async def _read_first_pages(attempt: Attempt) -> None:
         if opened.kind == "page":
             candidate = reader.best_candidate(
                 attempt.question,
-                observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
+                strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
             )
             weight = candidate.weight * RANK_DISCOUNT**rank
             if weight > best_weight:

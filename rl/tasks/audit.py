@@ -6,21 +6,18 @@ import asyncio
 import csv
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
-from webemu.rl.gates import contains_phrase
+from webemu.rl.grounding import Claim, bears, claim_of
 from webemu.rl.tasks.cached_client import CachedClient, PageText
 from webemu.rl.tasks.filters.answerable import find_rank, rank_pages, recall_at_cutoffs
-from webemu.rl.tasks.phrases import content_words, find_names
 from webemu.rl.tasks.question_fields import FieldNames, UserQuestion, parse_question_row
 from webemu.rl.verify import normalise
 
@@ -30,7 +27,6 @@ BATCH_SIZE = 64
 """Number of questions that are audited concurrently."""
 MAX_DOMAINS_LISTED = 10
 """Number of domains listed among those with the most missing pages."""
-_CELL_BREAK = re.compile(r"[\n\t|]+")
 GoldState = Literal["found", "captured", "missing"]
 """State of a gold page: search shows it for its own title, it is only served, or it is not in the collection."""
 QuestionStatus = Literal["answerable", "stated elsewhere", "not stated", "gold missing"]
@@ -67,9 +63,9 @@ class AuditRow:
     gold: tuple[GoldPage, ...]
     """Gold pages: first those given by URL, then those given by title."""
     in_gold: bool | None
-    """True if a gold page states an accepted answer; None if there is no gold page or no answer to look for."""
+    """True if a passage of a gold page bears an answer; None if there is no gold page or no answer to look for."""
     in_results: int | None
-    """Rank of the first of ten results that states an accepted answer and is about the question; None if none does."""
+    """Rank of the first of ten results with a passage that bears an accepted answer; None if there is none."""
     status: QuestionStatus
 
     @property
@@ -143,9 +139,10 @@ async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow
         GoldPage(page.url, page.title, page.state, *ranks_by_url[page.url]) if page.url in ranks_by_url else page
         for page in gold
     ]
-    answers = [answer for answer in map(normalise, user_question.answers) if answer and answer not in _YES_NO]
-    in_gold = await _is_in_gold(gold, answers, web) if gold and answers else None
-    in_results = await _find_in_results(user_question.question, answers, web) if answers else None
+    answers = [answer for answer in user_question.answers if normalise(answer) and normalise(answer) not in _YES_NO]
+    claim = build_claim(user_question.question, answers, len(gold))
+    in_gold = await _is_in_gold(gold, claim, web) if gold and answers else None
+    in_results = await _find_in_results(user_question.question, claim, web) if answers else None
     return AuditRow(
         user_question.id,
         user_question.question,
@@ -153,13 +150,11 @@ async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow
         tuple(gold),
         in_gold,
         in_results,
-        _classify(gold, answers, in_gold, in_results),
+        _classify(gold, in_gold, in_results),
     )
 
 
-def _classify(
-    gold: Sequence[GoldPage], answers: Sequence[str], in_gold: bool | None, in_results: int | None
-) -> QuestionStatus:
+def _classify(gold: Sequence[GoldPage], in_gold: bool | None, in_results: int | None) -> QuestionStatus:
     """Return the result for a question from the states of its gold pages and the places where an answer was found."""
     is_gold_missing = any(page.state == "missing" for page in gold)
     # in_gold is None if there is no answer to look for; then the page itself must do.
@@ -189,42 +184,32 @@ async def _find_by_title(title: str, web: CachedClient) -> GoldPage:
     return GoldPage("", title, "missing")
 
 
-async def _is_in_gold(gold: Sequence[GoldPage], answers: Sequence[str], web: CachedClient) -> bool:
-    """True if a gold page states one of the normalised answers."""
+def build_claim(question: str, answers: Sequence[str], gold_count: int) -> Claim:
+    """Return what a passage must say for the question to count as answerable. With several gold pages, none of them
+    needs to name the question's subject, only part of its relation.
+    """
+    return claim_of(question, tuple(answers), is_chain=gold_count > 1)
+
+
+def bears_answer(page: PageText, claim: Claim, is_gold: bool) -> bool:
+    """True if a passage of the page bears an answer (`webemu.rl.grounding`): it speaks of the subject and of the
+    relation, and does not deny the answer. The order of two pages is not known, so only gold pages may have a part.
+    """
+    return bears(page.text, page.title, claim if is_gold else replace(claim, is_chain=False))
+
+
+async def _is_in_gold(gold: Sequence[GoldPage], claim: Claim, web: CachedClient) -> bool:
+    """True if a passage of a gold page bears an answer."""
     pages = await asyncio.gather(*(web.get_page(page.url) for page in gold if page.state != "missing"))
-    return any(page is not None and _states_answer(page, answers) for page in pages)
+    return any(page is not None and bears_answer(page, claim, True) for page in pages)
 
 
-async def _find_in_results(question: str, answers: Sequence[str], web: CachedClient) -> int | None:
-    """Return the rank of the first result that states an answer and is about the question; None if there is none."""
+async def _find_in_results(question: str, claim: Claim, web: CachedClient) -> int | None:
+    """Return the rank of the first result with a passage that bears an answer; None if there is none."""
     hits = (await web.search(question))[:RESULTS_READ]
     pages = await asyncio.gather(*(web.get_page(hit.url) for hit in hits))
-    stating = (rank for rank, page in enumerate(pages, 1) if page is not None and _states_answer(page, answers))
-    return next((rank for rank in stating if _is_about(pages[rank - 1], question)), None)
-
-
-def _states_answer(page: PageText, answers: Sequence[str]) -> bool:
-    """True if title or text of the page contain one of the normalised answers."""
-    text = _normalise_cells(f"{page.title}\n{page.text}")
-    return any(contains_phrase(text, answer) for answer in answers)
-
-
-def _is_about(page: PageText | None, question: str) -> bool:
-    """True if the page contains a name of the question or, if the question has no names, half of its content words.
-
-    Short answers occur on pages about anything; this rules out most of them.
-    """
-    text = _normalise_cells(f"{page.title}\n{page.text}") if page else ""
-    if question_names := [name for name in map(normalise, find_names(question)) if not name.isdigit()]:
-        return any(contains_phrase(text, name) for name in question_names)
-    words = [normalise(word) for word in content_words(question)]
-    return 2 * sum(contains_phrase(text, word) for word in words) >= len(words)
-
-
-@lru_cache(maxsize=2048)
-def _normalise_cells(text: str) -> str:
-    """Return the text normalised cell by cell, because the numbers of two cells are not one number."""
-    return " ".join(normalise(line) for line in _CELL_BREAK.split(text))
+    ranked = enumerate(pages, 1)
+    return next((rank for rank, page in ranked if page is not None and bears_answer(page, claim, False)), None)
 
 
 def to_json_line(row: AuditRow) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -53,51 +54,72 @@ def _show_recipes(is_requested: bool) -> None:
         raise typer.Exit
 
 
+OutOption = Annotated[Path, typer.Option(help="Task file to write.")]
+RecipesOption = Annotated[
+    str, typer.Option(help="Comma-separated recipes or families: world, crawl, lookup, reports, model, all.")
+]
+CountOption = Annotated[int | None, typer.Option(help="Number of tasks. [default: 100; all of a file]", min=1)]
+GraphOption = Annotated[Path | None, typer.Option(help="graph.jsonl of a generated web, for the family world.")]
+FromOption = Annotated[
+    Path | None, typer.Option("--from", help="Filter the tasks of this file instead of making new ones.")
+]
+SeedOption = Annotated[int, typer.Option(help="Random seed; the same seed and collection give the same file.")]
+SharesOption = Annotated[str, typer.Option("--split", help="Shares of train, dev and test.")]
+SplitByOption = Annotated[
+    str,
+    typer.Option(help="Unit that splits must not share: domain, host, path, page; auto: first that divides well."),
+]
+QuotaOption = Annotated[
+    str, typer.Option(help="Largest shares of one host, of one recipe, of easy tasks: host=0.3,recipe=0.2,easy=0.5.")
+]
+BaseUrlOption = Annotated[
+    str | None, typer.Option(help="OpenAI-compatible endpoint for the family model and the filter closed-book.")
+]
+ModelOption = Annotated[str | None, typer.Option(help="Name of the model there.")]
+ApiKeyEnvOption = Annotated[str, typer.Option(help="Environment variable with its API key.")]
+SamplesOption = Annotated[int, typer.Option(help="Closed-book answers per task.", min=1)]
+ConcurrencyOption = Annotated[int, typer.Option(help="Closed-book answers in flight.", min=1)]
+AgainstOption = Annotated[
+    list[Path] | None, typer.Option(help="File of benchmark questions that no task may overlap with; repeatable.")
+]
+PassRatesOption = Annotated[
+    Path | None, typer.Option("--pass-rates", help="Results of `webemu eval`: its folder or episodes.jsonl.")
+]
+BandOption = Annotated[str, typer.Option(help="Lowest and highest pass rate of tasks that are kept.")]
+SettingOption = Annotated[
+    list[str] | None, typer.Option(help='Also search under a session policy: NAME={"as_of": …}; repeatable.')
+]
+KeepRejectedOption = Annotated[Path | None, typer.Option(help="File for rejected tasks, with their verdicts.")]
+ListOption = Annotated[
+    bool, typer.Option("--list", is_eager=True, callback=_show_recipes, help="Print all recipes and exit.")
+]
+
+
 def build_tasks(
-    out: Annotated[Path, typer.Option(help="Task file to write.")],
-    recipes: Annotated[
-        str, typer.Option(help="Comma-separated recipes or families: world, crawl, lookup, reports, model, all.")
-    ] = "",
-    count: Annotated[int | None, typer.Option(help="Number of tasks. [default: 100; all of a file]", min=1)] = None,
+    out: OutOption,
+    recipes: RecipesOption = "",
+    count: CountOption = None,
     collection: CollectionOption = None,
     root: RootOption = None,
     server: ServerOption = None,
-    graph: Annotated[Path | None, typer.Option(help="graph.jsonl of a generated web, for the family world.")] = None,
-    from_file: Annotated[
-        Path | None, typer.Option("--from", help="Filter the tasks of this file instead of making new ones.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed; the same seed and collection give the same file.")] = 0,
-    shares: Annotated[str, typer.Option("--split", help="Shares of train, dev and test.")] = "0.8,0.1,0.1",
-    split_by: Annotated[
-        str,
-        typer.Option(help="Unit that splits must not share: domain, host, path, page; auto: first that divides well."),
-    ] = "auto",
-    base_url: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible endpoint for the family model and the filter closed-book.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="Name of the model there.")] = None,
-    api_key_env: Annotated[str, typer.Option(help="Environment variable with its API key.")] = "OPENAI_API_KEY",
-    samples: Annotated[int, typer.Option(help="Closed-book answers per task.", min=1)] = 8,
-    concurrency: Annotated[int, typer.Option(help="Closed-book answers in flight.", min=1)] = MAX_CONCURRENCY,
-    against: Annotated[
-        list[Path] | None, typer.Option(help="File of benchmark questions that no task may overlap with; repeatable.")
-    ] = None,
-    results: Annotated[
-        Path | None, typer.Option("--pass-rates", help="Results of `webemu eval`: its folder or episodes.jsonl.")
-    ] = None,
-    band: Annotated[str, typer.Option(help="Lowest and highest pass rate of tasks that are kept.")] = "0.1,0.9",
-    setting: Annotated[
-        list[str] | None, typer.Option(help='Also search under a session policy: NAME={"as_of": …}; repeatable.')
-    ] = None,
-    quota: Annotated[
-        str,
-        typer.Option(help="Largest shares of one host, of one recipe, of easy tasks: host=0.3,recipe=0.2,easy=0.5."),
-    ] = "",
-    keep_rejected: Annotated[Path | None, typer.Option(help="File for rejected tasks, with their verdicts.")] = None,
+    graph: GraphOption = None,
+    from_file: FromOption = None,
+    seed: SeedOption = 0,
+    shares: SharesOption = "0.8,0.1,0.1",
+    split_by: SplitByOption = "auto",
+    base_url: BaseUrlOption = None,
+    model: ModelOption = None,
+    api_key_env: ApiKeyEnvOption = "OPENAI_API_KEY",
+    samples: SamplesOption = 8,
+    concurrency: ConcurrencyOption = MAX_CONCURRENCY,
+    against: AgainstOption = None,
+    results: PassRatesOption = None,
+    band: BandOption = "0.1,0.9",
+    setting: SettingOption = None,
+    quota: QuotaOption = "",
+    keep_rejected: KeepRejectedOption = None,
     quiet: QuietOption = False,
-    shows_recipes: Annotated[
-        bool, typer.Option("--list", is_eager=True, callback=_show_recipes, help="Print all recipes and exit.")
-    ] = False,
+    shows_recipes: ListOption = False,
 ) -> None:
     """Make tasks from a collection, filter them and split them.
 
@@ -122,9 +144,18 @@ def build_tasks(
         )
     config = configured({"root": root, "collection": collection})
     settings = dict(map(_parse_setting, setting or ()))
-    benchmark_index, pass_rates_by_task = (
-        load_benchmarks(against) if against else None,
-        read_pass_rates(results) if results else None,
+    make_context = partial(
+        FilterContext,
+        samples=samples,
+        turns=asyncio.Semaphore(concurrency),
+        benchmarks=load_benchmarks(against) if against else None,
+        rates=read_pass_rates(results) if results else None,
+        band=pass_rate_band,
+        proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
+        natural=frozenset(recipe.name for recipe in CRAWL),
+        # Recipes and filters get an endpoint each, because an endpoint belongs to one event loop.
+        endpoint=_make_endpoint(base_url, model, api_key_env),
+        seed=seed,
     )
     recipe_endpoint, started_at = _make_endpoint(base_url, model, api_key_env), time.monotonic()
     with convert_errors():
@@ -135,36 +166,38 @@ def build_tasks(
         convert_errors(),
         _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as streams,
         run_server(server, root, config.collection) as address,
-        asyncio.Runner() as runner,
-        tqdm(
-            total=count or streams.default_count,
-            unit="task",
-            desc="building",
-            disable=quiet,
-            file=sys.stderr,
-            leave=False,
-        ) as bar,
     ):
         if server and from_file is None:
             _check_snapshot(server, config)
         # Fails now rather than at the first search of the first task.
         _check_settings(address, settings)
-        context = FilterContext(
-            web=CachedClient(address, settings),
-            endpoint=_make_endpoint(base_url, model, api_key_env),  # recipes ask from an event loop of their own
-            samples=samples,
-            turns=asyncio.Semaphore(concurrency),
-            benchmarks=benchmark_index,
-            rates=pass_rates_by_task,
-            band=pass_rate_band,
-            proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
-            natural=frozenset(recipe.name for recipe in CRAWL),
-            seed=seed,
-        )
+        context = make_context(CachedClient(address, settings))
+        build_result = _filter_tasks(streams, count or streams.default_count, context, quotas, quiet)
+        skip_lines = list(tables.format_skipped(streams.skip_counts))
+    split_result = split_tasks(build_result.kept_tasks, weights, seed, granularity)
+    split_result = leave_out_shared(split_result, frozenset(recipe.name for recipe in CRAWL))
+    save(out, split_result.tasks)
+    if keep_rejected:
+        save(keep_rejected, build_result.rejected_tasks)
+    yield_lines = tables.format_yield(build_result, streams.page_count)
+    further_lines = [*yield_lines, *skip_lines, *tables.format_splits(split_result)]
+    _print_result(build_result, further_lines, out, time.monotonic() - started_at)
+    if len(build_result.kept_tasks) < (count or (0 if from_file else streams.default_count)):
+        typer.echo(f"warning    {count or streams.default_count:,} were requested; no more tasks pass the filters")
+
+
+def _filter_tasks(
+    streams: _TaskStreams, count: int, context: FilterContext, quotas: Mapping[str, float], quiet: bool
+) -> BuildResult:
+    """Filter tasks until `count` of them pass, behind a progress bar, and close the connections of the filters."""
+    with (
+        asyncio.Runner() as runner,
+        tqdm(total=count, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False) as bar,
+    ):
         try:
-            build_result = build(
+            return build(
                 streams.tasks_by_recipe,
-                count or streams.default_count,
+                count,
                 context,
                 runner,
                 quotas=quotas,
@@ -172,24 +205,6 @@ def build_tasks(
             )
         finally:
             runner.run(_close_context(context))
-        skip_lines = list(tables.format_skipped(streams.skip_counts))
-    split_result = split_tasks(build_result.kept_tasks, weights, seed, granularity)
-    split_result = leave_out_shared(split_result, frozenset(recipe.name for recipe in CRAWL))
-    save(out, split_result.tasks)
-    if keep_rejected:
-        save(keep_rejected, build_result.rejected_tasks)
-    _print_result(
-        build_result,
-        [
-            *tables.format_yield(build_result, streams.page_count),
-            *skip_lines,
-            *tables.format_splits(split_result),
-        ],
-        out,
-        time.monotonic() - started_at,
-    )
-    if len(build_result.kept_tasks) < (count or (0 if from_file else streams.default_count)):
-        typer.echo(f"warning    {count or streams.default_count:,} were requested; no more tasks pass the filters")
 
 
 def _print_result(build_result: BuildResult, further_lines: list[str], out: Path, seconds: float) -> None:
@@ -298,10 +313,7 @@ def _open_streams(
 
 
 def _make_endpoint(base_url: str | None, model: str | None, api_key_env: str) -> Endpoint | None:
-    """Return the endpoint of the options; None without options. Raises BadRequest if only one of the two is given.
-
-    Recipes and filters get one each, because an endpoint belongs to one event loop.
-    """
+    """Return the endpoint of the options; None without options. Raises BadRequest if only one of the two is given."""
     if not base_url and not model:
         return None
     if not base_url or not model:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 from webemu.agent_client import AsyncClient
 from webemu.agent_client.errors import WebError
 from webemu.agent_client.types import View
+from webemu.emulator.session import encode_inline_policy
 
 T = TypeVar("T")
 
@@ -138,4 +138,4 @@ def _encode_session(policy: Mapping[str, object]) -> str | None:
     """Return a policy encoded as the name of its session; None for the empty policy."""
     if not policy:
         return None
-    return "wp-" + base64.urlsafe_b64encode(json.dumps(policy).encode()).decode().rstrip("=")
+    return encode_inline_policy(json.dumps(policy).encode())

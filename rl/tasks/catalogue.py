@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from webemu.emulator.errors import BadRequest
 from webemu.rl.tasks.model import MODEL
 from webemu.rl.tasks.recipe import Recipe, SourceKind
@@ -53,7 +51,7 @@ def choose_recipes(selection: str, available: frozenset[SourceKind]) -> tuple[Re
     return tuple(selected.values())
 
 
-def format_recipes(recipes: Sequence[Recipe] = RECIPES) -> str:
-    """Return a table of recipes, one line each: name, source, summary."""
-    width = max((len(recipe.name) for recipe in recipes), default=0)
-    return "\n".join(f"{recipe.name:<{width}}  {recipe.needs:<5}  {recipe.summary}" for recipe in recipes)
+def format_recipes() -> str:
+    """Return a table of all recipes, one line each: name, source, summary."""
+    width = max(len(recipe.name) for recipe in RECIPES)
+    return "\n".join(f"{recipe.name:<{width}}  {recipe.needs:<5}  {recipe.summary}" for recipe in RECIPES)

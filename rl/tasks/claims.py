@@ -1,6 +1,6 @@
 """Atomic claims of a page: sentences that make sense alone, each with a part that can be checked by string comparison.
 
-A sentence counts as a claim only if `webemu.rl.longform`, which scores reports, finds that the page supports it.
+A sentence counts as a claim only if `webemu.rl.reports`, which scores them, finds that the page supports it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from webemu.rl import longform
 from webemu.rl.gates import contains_phrase
 from webemu.rl.ledger import Request
 from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.reports.assessment import AssessedStatement, CitedPage, ReportInput, assess
+from webemu.rl.reports.facts import extract_facts, find_names
+from webemu.rl.reports.scoring import states_claim
 from webemu.rl.rewards import LONG
 from webemu.rl.tasks.crawl import CrawlPage
 from webemu.rl.tasks.recipes import prose
@@ -73,7 +75,7 @@ def checkable_values(quote: str) -> Iterator[str]:
     # A number of one or two digits is on too many pages to be checked.
     figures = [match[0] for match in _FIGURE.finditer(quote) if sum(map(str.isdigit, match[0])) > 2]
     name_candidates = (
-        one for one in longform.find_names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one))
+        one for one in find_names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one))
     )
     names = [one for one in name_candidates if one in quote and not _WEEKDAY.fullmatch(one)]
     yield from (match[0] for match in DATE.finditer(quote))
@@ -85,10 +87,11 @@ def checkable_values(quote: str) -> Iterator[str]:
 
 def is_stated(quote: str, text: str) -> bool:
     """True if the quote, cited as it stands, is one sentence with checkable facts that the page's text supports."""
-    facts = longform.extract_facts(quote)
+    if not extract_facts(quote):
+        return False
     # The grader splits reports into sentences by its own rules; a quote that it splits in two earns nothing.
-    is_one_sentence = len(longform.split_sentences(f"{quote} [1]")) == 1
-    return is_one_sentence and bool(facts) and longform.is_in_text((text,), facts)
+    report = ReportInput(f"{quote.rstrip('.!? ')} [1].", "", 1, (CitedPage("1", "", (text,)),))
+    return [one.status for one in assess(report)] == ["borne"]
 
 
 def write_report(evidence: tuple[Evidence, ...]) -> tuple[str, tuple[str, ...]]:
@@ -110,8 +113,9 @@ def is_reachable(task: Task, texts: Mapping[str, str]) -> bool:
 
 
 def _is_new(value: str, quote: str, seen_values: set[str]) -> bool:
-    """True if no value in `seen_values` contains this one and the quote states it (`webemu.rl.longform`)."""
+    """True if no value in `seen_values` contains this one and the quote states it (`webemu.rl.reports.scoring`)."""
     normalised = normalise(value)
-    return not any(contains_phrase(one, normalised) for one in seen_values) and longform.states_claim(
-        normalise(quote), Evidence("", quote, value)
+    statement = AssessedStatement(quote, "borne", (quote,))
+    return not any(contains_phrase(one, normalised) for one in seen_values) and states_claim(
+        statement, Evidence("", quote, value), ""
     )

@@ -31,11 +31,7 @@ class CrawlPage:
 
     url: str
     host: str
-    domain: str
-    """The registrable domain, or the host if it has none."""
     title: str
-    description: str
-    """The meta description; empty if there is none."""
     headings: tuple[str, ...]
     """Texts of the headings in document order; a single empty text if there are none."""
     language: str
@@ -73,7 +69,7 @@ class SharedAnchor:
 
 # chr(31) keeps seed and URL apart. QUALIFY keeps the latest capture of each URL.
 _PAGES = """
-SELECT p.url, c.url_host_name, c.url_host_registered_domain, p.title, p.description, p.headings, p.language
+SELECT p.url, c.url_host_name, p.title, p.headings, p.language
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
 WHERE p.searchable AND c.content_mime_detected IN ('text/html', 'application/xhtml+xml') {condition}
 QUALIFY row_number() OVER (
@@ -202,17 +198,17 @@ class Crawl:
             return None
         return capture if capture.url == url and capture.status == 200 and capture.doc >= 0 else None
 
-    def _make_page(self, row: tuple[str, str, str, str, str, str, str]) -> CrawlPage | None:
+    def _make_page(self, row: tuple[str, str, str, str, str]) -> CrawlPage | None:
         """Return the page of a row of `_PAGES`; None, counted as "not served", if the snapshot does not serve it."""
-        url, host, domain, title, description, headings, language = row
+        url, host, title, headings, language = row
         capture = self._find_capture(url)
         if capture is None:
             self.skip_counts["", "not served"] += 1
             return None
         return CrawlPage(
             # The catalog has NULL for what a page does not declare.
-            *(url, host, domain or host, title or "", description or "", tuple((headings or "").split("\n"))),
-            *(language or "", capture.digest, self._world.text_of(capture)[1]),
+            *(url, host, title or "", tuple((headings or "").split("\n")), language or ""),
+            *(capture.digest, self._world.text_of(capture)[1]),
         )
 
     def close(self) -> None:

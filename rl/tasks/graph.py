@@ -115,8 +115,6 @@ class Graph:
 
     entities: Mapping[str, Entity]
     """Entities by key, in the order of the file."""
-    facts: tuple[Fact, ...]
-    """All facts, in the order of the file."""
     _by_subject: Mapping[str, tuple[Fact, ...]] = field(repr=False)
     _by_target: Mapping[str, tuple[Fact, ...]] = field(repr=False)
     _by_relation: Mapping[tuple[str, bool], tuple[Fact, ...]] = field(repr=False)
@@ -149,7 +147,7 @@ class Graph:
         by_target = _group_by_key((fact.target.key, fact) for fact in facts if fact.target)
         by_relation = _group_by_key(((fact.base_relation, bool(fact.as_of)), fact) for fact in facts)
         by_kind = _group_by_key((entity.kind, entity) for entity in entities.values())
-        return cls(entities, facts, by_subject, by_target, by_relation, by_kind, _compute_most_common_shares(facts))
+        return cls(entities, by_subject, by_target, by_relation, by_kind, _compute_most_common_shares(facts))
 
     def entities_of_kind(self, kind: str) -> tuple[Entity, ...]:
         """Return the entities of a kind, in the order of the file; empty if the kind is unknown."""

@@ -1,7 +1,7 @@
 """Long-form tasks made without a model: the claims of a page, or of a page and pages that it links to, are the answer.
 
 The question names the subject and its aspects, never the claims, and asks for a report with citations.
-`webemu.rl.longform` scores it.
+`webemu.rl.reports` scores it.
 """
 
 from __future__ import annotations

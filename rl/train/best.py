@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from webemu.rl.sanitizing import sanitize
-from webemu.rl.train.messages import Message
+from webemu.rl.tasks import AnswerType
+from webemu.rl.train.messages import Message, system_messages
 from webemu.rl.train.step_log import TRAJECTORIES_FOLDER, TrajectoryRow
 
 MIN_REWARD = 0.9
@@ -19,12 +20,15 @@ MIN_REWARD = 0.9
 
 def select_best_episodes(stages: Sequence[Path], system: str = "") -> list[list[Message]]:
     """Return conversations from the trajectories of these stage folders: at most two for each task, the best first.
-    `system` is a system prompt to put before the question.
+    `system` is the recipe's system prompt, to put before the question.
     """
     by_task: dict[str, dict[str, RatedConversation]] = {}
     for row in _read_good_rows(stages):
         messages: list[Message] = json.loads(row["messages"])
-        conversation = [*_opening_messages(row["question"], system), *_until_last_turn(messages)]
+        # Only the rubric of reports has this term.
+        answer_type: AnswerType = "report" if "coverage" in json.loads(row["terms"]) else ""
+        opening: list[Message] = [{"role": "user", "content": sanitize(row["question"])}]
+        conversation = [*system_messages(system, answer_type), *opening, *_until_last_turn(messages)]
         # Episodes with the same calls count once.
         by_calls = by_task.setdefault(row["task"], {})
         by_calls.setdefault(_calls_key(messages), RatedConversation(row["reward"] or 0.0, conversation))
@@ -48,11 +52,6 @@ def _read_good_rows(stages: Sequence[Path]) -> Iterator[TrajectoryRow]:
     for path in [file for stage in stages for file in sorted((stage / TRAJECTORIES_FOLDER).glob("*.parquet"))]:
         rows: list[TrajectoryRow] = pq.read_table(path).to_pylist()
         yield from (row for row in rows if row["reward"] is not None and row["reward"] >= MIN_REWARD)
-
-
-def _opening_messages(question: str, system: str) -> list[Message]:
-    head: list[Message] = [{"role": "system", "content": system}] if system else []
-    return [*head, {"role": "user", "content": sanitize(question)}]
 
 
 def _until_last_turn(messages: list[Message]) -> list[Message]:

@@ -19,12 +19,19 @@ PlayEpisodes = Callable[[Sequence[tuple[Task, int]]], list[Rollout]]
 
 
 def play_groups(
-    curriculum: Curriculum, play: PlayEpisodes, count: int, group: int, resample: int, step: int
+    curriculum: Curriculum,
+    play: PlayEpisodes,
+    count: int,
+    group: int,
+    resample: int,
+    step: int,
+    min_spread: float = 0.0,
 ) -> tuple[list[Rollout], int]:
     """Return `count` groups of `group` rollouts in one list, and the number of groups that were played in all.
 
-    A group whose rewards are all the same teaches nothing, so another one is drawn, up to `resample` times (DAPO, Yu
-    et al. 2025, section 3.2). The curriculum learns from every attempt, selected or not.
+    A group whose rewards are all the same, or differ by less than `min_spread`, teaches nothing, so another one is
+    drawn, up to `resample` times (DAPO, Yu et al. 2025, section 3.2). The curriculum learns from every attempt,
+    selected or not.
     """
     varying_groups: list[list[Rollout]] = []
     uniform_groups: list[list[Rollout]] = []
@@ -39,16 +46,37 @@ def play_groups(
         for rollout in batch_rollouts:
             curriculum.learn(rollout.task, score_outcome(rollout.score))
         for begin in range(0, len(batch_rollouts), group):
-            (varying_groups if has_reward_spread(batch_rollouts[begin : begin + group]) else uniform_groups).append(
-                batch_rollouts[begin : begin + group]
-            )
+            group_rollouts = batch_rollouts[begin : begin + group]
+            is_varying = has_reward_spread(group_rollouts, min_spread)
+            (varying_groups if is_varying else uniform_groups).append(group_rollouts)
     return [rollout for rollouts in (varying_groups + uniform_groups)[:count] for rollout in rollouts], played
 
 
-def has_reward_spread(rollouts: Sequence[Rollout]) -> bool:
-    """True if the rewards of a group differ. Masked rollouts do not count."""
-    rewards = {one.score.reward for one in rollouts if one.score.reward is not None}
-    return len(rewards) > 1
+def has_reward_spread(rollouts: Sequence[Rollout], min_spread: float = 0.0) -> bool:
+    """True if the rewards of a group differ, by `min_spread` at least. Masked rollouts do not count."""
+    return _is_varying([one.score.reward for one in rollouts], min_spread)
+
+
+def level_small_spreads(rewards: Sequence[float | None], group: int, min_spread: float) -> list[float | None]:
+    """Return the rewards of groups in order, with the mean instead of each reward in groups that differ by less than
+    `min_spread`: their advantage is 0, whatever divides it. Masked episodes stay None.
+
+        level_small_spreads([1.0, 0.98, 1.0, 0.0], 2, 0.1)  # [0.99, 0.99, 1.0, 0.0]
+    """
+    levelled: list[float | None] = []
+    for begin in range(0, len(rewards), group):
+        group_rewards = rewards[begin : begin + group]
+        present = [reward for reward in group_rewards if reward is not None]
+        is_small = bool(present) and not _is_varying(group_rewards, min_spread)
+        mean = sum(present) / len(present) if present else 0.0
+        levelled += [mean if is_small and reward is not None else reward for reward in group_rewards]
+    return levelled
+
+
+def _is_varying(rewards: Sequence[float | None], min_spread: float) -> bool:
+    present = [reward for reward in rewards if reward is not None]
+    spread = max(present, default=0.0) - min(present, default=0.0)
+    return spread > 0 and spread >= min_spread
 
 
 def score_outcome(score: Score) -> float | None:

@@ -37,7 +37,7 @@ def train(
     model: Annotated[str, typer.Option(help="Folder or hub id of a model that replaces the recipe's.")] = "",
     seed: Annotated[int, typer.Option(help="Seed of weights, task draws and sampling.")] = 0,
     server: Annotated[str | None, typer.Option(help="Address of a running server of the training web.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Collection to start a server over, without --server.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection of the server to start, without --server.")] = None,
     tasks: Annotated[Path | None, typer.Option(help="Task file, for recipes that generate no web.")] = None,
     held_out: Annotated[Path | None, typer.Option(help="Task file of the evaluation after each stage.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes of a server that is started.")] = 1,

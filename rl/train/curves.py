@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-WIDTH, HEIGHT = 300, 124
 PLOT_LEFT, PLOT_RIGHT, PLOT_TOP, PLOT_BOTTOM = 38, 292, 8, 104
 MAX_POINTS = 240
 """Points of one curve. If there are more steps, each point is the mean of several."""

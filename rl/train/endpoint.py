@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Required, TypedDict
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -33,6 +33,37 @@ DEFAULT_MAX_TOKENS = 512
 """Token limit of a turn whose request has none."""
 MAX_BODY_BYTES = 4 << 20
 """Largest request body in bytes."""
+
+
+class RequestedFunction(TypedDict, total=False):
+    """Function that an earlier turn called."""
+
+    name: Required[str]
+    arguments: str | None
+    """JSON text."""
+
+
+class RequestedCall(TypedDict):
+    """Tool call of an earlier turn."""
+
+    function: RequestedFunction
+
+
+class RequestMessage(TypedDict, total=False):
+    """Message of a conversation, as far as it is read here; further members go to the chat template."""
+
+    content: str | None
+    tool_calls: list[RequestedCall] | None
+
+
+class RequestBody(TypedDict, total=False):
+    """Body of a request to the chat completions API, as far as it is read. Clients leave members out or send null."""
+
+    messages: Required[list[RequestMessage]]
+    tools: list[Mapping[str, object]] | None
+    max_completion_tokens: int | None
+    max_tokens: int | None
+    temperature: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +92,7 @@ class GenerationBatcher:
         self.codec = self._create_sampler(DEFAULT_MAX_TOKENS, 1.0)
         self._waiting: asyncio.Queue[PendingTurn] = asyncio.Queue()
 
-    async def turn(self, body: Mapping[str, Any]) -> tuple[PendingTurn, Ids]:
+    async def turn(self, body: RequestBody) -> tuple[PendingTurn, Ids]:
         """Return the model's next turn in the conversation of a request body, as the queued request and its token ids.
 
         Raises: ValueError, TypeError or KeyError if the body is malformed or the conversation is too long.
@@ -72,7 +103,8 @@ class GenerationBatcher:
         free_tokens = int(self._chat_model.model.config.max_position_embeddings) - len(context)
         if free_tokens < 1:
             raise ValueError(f"the conversation has {len(context)} tokens: maximum context length exceeded")
-        temperature = 1.0 if body.get("temperature") is None else float(body["temperature"])
+        stated_temperature = body.get("temperature")
+        temperature = 1.0 if stated_temperature is None else float(stated_temperature)
         pending = PendingTurn(
             context, tools, min(max_tokens, free_tokens), temperature, asyncio.get_running_loop().create_future()
         )
@@ -138,10 +170,11 @@ def create_app(name: str, chat_model: ChatModel) -> Starlette:
     return Starlette(routes=routes, lifespan=lifespan)
 
 
-def _to_template_message(message: Mapping[str, Any]) -> dict[str, object]:
+def _to_template_message(message: RequestMessage) -> dict[str, object]:
     """Return a message in the form that chat templates accept: arguments as an object, no nulls."""
-    fields = {name: value for name, value in message.items() if value is not None}
-    calls = [one["function"] for one in fields.pop("tool_calls", ())]
+    fields = {name: value for name, value in message.items() if value is not None and name != "tool_calls"}
+    stated_calls = message.get("tool_calls")
+    calls = [one["function"] for one in (() if stated_calls is None else stated_calls)]
     tool_calls = [
         {"type": "function", "function": {"name": one["name"], "arguments": json.loads(one.get("arguments") or "{}")}}
         for one in calls

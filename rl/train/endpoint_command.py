@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
+
+from webemu.rl.ending import exit_with_error
 
 
 def serve_model(
@@ -26,7 +28,7 @@ def serve_model(
         --limits-json '{"brief": true, "results": 3}'
     """
     if not (model / "config.json").exists():
-        _exit_with_error(
+        exit_with_error(
             f"{model} holds no model (no config.json)", "name the folder `model` of a stage: ls runs/*/*/model"
         )
     import uvicorn  # slow imports
@@ -37,17 +39,10 @@ def serve_model(
     try:  # listen first, so that the printed address works at once
         sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        _exit_with_error(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
+        exit_with_error(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
     chat_model = load_model(str(model))
     chat_model.model.eval()
     model_name = name or str(model)
     config = uvicorn.Config(create_app(model_name, chat_model), log_level="warning", access_log=False)
     typer.echo(f"{model_name} at http://{host}:{sock.getsockname()[1]}/v1 (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
-
-
-def _exit_with_error(message: str, action: str) -> NoReturn:
-    """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {message}", err=True)
-    typer.echo(f"  -> {action}", err=True)
-    raise typer.Exit(1) from None

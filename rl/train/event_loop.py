@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from webemu.agent_client import AsyncClient
 
@@ -30,7 +30,7 @@ class EventLoopThread:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="episodes")
         self._thread.start()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[object, None, T]) -> T:
         """Run a coroutine and return its result. It is cancelled if the caller is interrupted."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
@@ -38,7 +38,7 @@ class EventLoopThread:
         finally:
             future.cancel()  # no effect on a finished future
 
-    def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    def gather(self, coroutines: Iterable[Coroutine[object, None, T]]) -> list[T]:
         """Run coroutines concurrently and return their results in order. The first error cancels the others, and is
         raised once they have ended.
         """
@@ -60,7 +60,7 @@ class EventLoopThread:
         self.close()
 
 
-async def _gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def _gather(coroutines: Iterable[Coroutine[object, None, T]]) -> list[T]:
     results: dict[int, T] = {}
     remaining = enumerate(coroutines)
 

@@ -4,7 +4,10 @@ GRPO as published (Shao et al. 2024, DeepSeekMath, section 4.1), and what this s
 are settings of a recipe's stage (`webemu.rl.train.recipe.Stage`), with their defaults.
 
 - Group advantage: as published. The rewards of the `group` (8) episodes of a task, minus their mean, divided by their
-  standard deviation (plus 1e-4). The division stays with every `loss`, also with `dr_grpo`, whose authors drop it.
+  standard deviation (plus 1e-4). `scale_rewards` (`group`) may also divide by that of the `batch`, or not at all
+  (`none`, as the authors of `dr_grpo` do); `loss` does not change it.
+- Small differences: left out. The division makes a cost of 0.02 in a group that is right throughout as large as right
+  against wrong. Rewards of a group that differ by less than `min_spread` (0.1) are levelled to their mean.
 - Outcome reward: as published. One number for an episode, for all tokens that the model wrote; prompts and results of
   tools are masked out of the loss. The reward is a rubric, so there is no reward model, and no reward of single steps.
 - One update for each batch of episodes: as in the paper's experiments. The ratio of new to former policy is therefore
@@ -17,7 +20,7 @@ are settings of a recipe's stage (`webemu.rl.train.recipe.Stage`), with their de
   the start of the stage.
 - Dynamic sampling: added, in part (DAPO, Yu et al. 2025). Groups with equal rewards are replaced, at most `resample`
   (2) times. If too few differ even then, groups with equal rewards fill the batch; their advantage is 0, unless
-  `length` makes their rewards differ.
+  `length` makes their rewards differ by `min_spread`.
 - Overlong episodes: not filtered. An episode that is cut off has not answered, and its reward is 0. `length` (0) lowers
   rewards by the share of `context` that the model's tokens fill; that is ours.
 - Masked episodes: added. An episode that an outage ended has no reward: it does not count in the mean of its group, and
@@ -46,7 +49,7 @@ from webemu.rl.curriculum import Curriculum, interpolate_weather, limit_turns
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
 from webemu.rl.train.chat_model import ChatModel, lora_config
-from webemu.rl.train.choose import play_groups, score_outcome, shuffle_answers
+from webemu.rl.train.choose import level_small_spreads, play_groups, score_outcome, shuffle_answers
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.recipe import EpisodeSettings, Stage
 from webemu.rl.train.rollout import Rollout, Timing, add_timings, play
@@ -121,17 +124,22 @@ class RolloutFunction:
         sampler, timings = TrainerSampler(trainer, self._episodes.system), list[Timing]()
         count = len(prompts) * distributed.process_count() // stage.group
         play_batch = partial(self._play_unmasked, sampler, step, timings)
-        all_rollouts, groups_played = play_groups(self.curriculum, play_batch, count, stage.group, stage.resample, step)
+        all_rollouts, groups_played = play_groups(
+            self.curriculum, play_batch, count, stage.group, stage.resample, step, stage.min_spread
+        )
         self.last_figures = compute_figures(all_rollouts, add_timings(timings), groups_played)
         self._step_log.write_trajectories(step + 1, all_rollouts)
         rollouts = distributed.this_rank_share(all_rollouts)
+        rewards = level_small_spreads(
+            [self._reward_of(one, step) for one in all_rollouts], stage.group, stage.min_spread
+        )
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
             # TRL needs at least one token of each rollout, and divides by the number of the model's own tokens.
             "completion_ids": [one.ids or [sampler.end_id] for one in rollouts],
             "logprobs": [one.logprobs or [0.0] for one in rollouts] if any(one.logprobs for one in rollouts) else None,
             "env_mask": [one.mask or [1] for one in rollouts],
-            "earned": [self._reward_of(one, step) for one in rollouts],
+            "earned": distributed.this_rank_share(rewards),
         }
 
     def _play_unmasked(
@@ -170,7 +178,7 @@ class RolloutFunction:
         if self._episodes.control == "random-reward":
             return Random(f"{step}:{rollout.task.id}:{rollout.seed}").random()
         if self._episodes.control == "shuffled-gold" and not score_outcome(rollout.score):
-            return 0.0  # without this, a cited wrong answer would still earn `webemu.rl.rewards.WRONG_ANSWER_CAP`
+            return 0.0  # without this, a report would still earn the share of its sentences that are supported
         return rollout.score.reward * (1 - self.stage.length * min(1.0, sum(rollout.mask) / self.stage.context))
 
 
@@ -242,6 +250,7 @@ def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOCo
         temperature=stage.temperature,
         max_completion_length=stage.context,
         mask_truncated_completions=False,
+        scale_rewards=stage.scale_rewards,
         seed=seed,
         logging_steps=1,
         save_steps=stage.save,

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Required, TypedDict
 
+from webemu.rl.chat import answer_rules
+from webemu.rl.tasks import AnswerType
+
+RULES_KEYWORD = "rules"
+"""System prompt of a recipe that stands for the rules of each task's answer type, as in evaluation."""
+
 
 class FunctionCall(TypedDict, total=False):
     """Function that the model calls."""
@@ -38,4 +44,12 @@ class SftRow(TypedDict):
 
     messages: list[Message]
     tools: list[Mapping[str, object]]
-    """Schemas in OpenAI's function format (`webemu.rl.arguments.list_tools`)."""
+    """Schemas in OpenAI's function format (`webemu.rl.arguments.TOOLS`)."""
+
+
+def system_messages(system: str, answer_type: AnswerType) -> list[Message]:
+    """Return the system message of a conversation about a task; none if `system` is empty. `RULES_KEYWORD` stands for
+    `webemu.rl.chat.answer_rules`: a report must not be learned under the rules of short answers.
+    """
+    text = answer_rules(answer_type) if system == RULES_KEYWORD else system
+    return [{"role": "system", "content": text}] if text else []

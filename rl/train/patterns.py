@@ -15,7 +15,7 @@ from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.event_loop import EventLoopThread
-from webemu.rl.train.messages import Message, ToolCall
+from webemu.rl.train.messages import Message, ToolCall, system_messages
 
 CallTool = Callable[[str, dict[str, object]], Awaitable[str]]
 """Function that calls a tool and returns the text of the observation."""
@@ -82,15 +82,28 @@ def subject_of(task: Task) -> str:
 
 
 def play_traces(
-    loop_thread: EventLoopThread, tasks: Sequence[Task], mix: Mapping[str, float], limits: Limits, seed: int
+    loop_thread: EventLoopThread,
+    tasks: Sequence[Task],
+    mix: Mapping[str, float],
+    limits: Limits,
+    seed: int,
+    system: str = "",
 ) -> list[list[Message]]:
-    """Return a trace as chat messages for each task; its pattern is drawn by the shares of `mix`. Echoes come first."""
+    """Return a trace as chat messages for each task; its pattern is drawn by the shares of `mix`. Echoes come first.
+    `system` is the recipe's system prompt.
+    """
     generators = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
     names, shares = list(mix), list(mix.values())
     assignments = [(rng.choices(names, shares)[0], task, rng) for task, rng in zip(tasks, generators, strict=True)]
-    echoes = [_echo_conversation(rng, tasks) for name, _, rng in assignments if name == ECHO_PATTERN]
+    echoes = [
+        [*system_messages(system, task.answer_type), *_echo_conversation(rng, tasks)]
+        for name, task, rng in assignments
+        if name == ECHO_PATTERN
+    ]
     episodes = [(PATTERNS[name], task, rng) for name, task, rng in assignments if name != ECHO_PATTERN]
-    return echoes + loop_thread.gather(_play_trace(loop_thread, *one, tasks, limits) for one in episodes)
+    traces = loop_thread.gather(_play_trace(loop_thread, *one, tasks, limits) for one in episodes)
+    openings = [system_messages(system, task.answer_type) for _, task, _ in episodes]
+    return echoes + [opening + trace for opening, trace in zip(openings, traces, strict=True)]
 
 
 def _echo_conversation(rng: Random, tasks: Sequence[Task]) -> list[Message]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from webemu.rl.chat import answer_rules
 from webemu.rl.curriculum import Plan
 from webemu.rl.state import Limits
 
@@ -19,6 +18,8 @@ T = TypeVar("T")
 SHIPPED_FOLDER = Path(__file__).parent / "recipes"
 """Folder of the recipes that come with the package."""
 StageKind = Literal["sft", "grpo"]
+ScaleRewards = Literal["group", "batch", "none"]
+"""Scaling of advantages, by the names that TRL gives it."""
 ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold"]
 """Control experiments, which must not train a good agent; empty for none."""
 
@@ -49,7 +50,7 @@ class Model:
     lora: int = 0
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
-    """System prompt before the question. `rules` stands for `webemu.rl.chat.answer_rules`."""
+    """System prompt before the question. `rules` stands for `webemu.rl.chat.answer_rules` of the task's answer type."""
     vllm: str = ""
     """Engine of the GRPO rollouts: empty for `transformers`, `colocate` for vLLM in this process, or the URL of a vLLM
     server.
@@ -84,6 +85,14 @@ class Stage:
     """Rollouts of one task."""
     loss: str = "dapo"
     """GRPO loss, by the name that TRL gives it."""
+    scale_rewards: ScaleRewards = "group"
+    """Divisor of the advantages: the standard deviation of the `group`, that of the `batch`, or `none`. With `group`,
+    a small difference within a group counts as much as right against wrong.
+    """
+    min_spread: float = 0.1
+    """Least difference between the best and the worst reward of a group that teaches anything. Below it, rewards that
+    differ by a few requests alone are levelled, so that their scaled difference moves nothing.
+    """
     clip: tuple[float, float] = (0.2, 0.28)
     """Lower and upper clipping range of the GRPO ratio. With one update for each batch it only acts in `cispo`, where
     the upper value is the largest ratio itself (`webemu.rl.train.grpo`).
@@ -126,7 +135,7 @@ class EpisodeSettings:
     policy: Mapping[str, object] = field(default_factory=dict)
     """Session policy (docs/sessions.md)."""
     system: str = ""
-    """System prompt before the question; empty for none."""
+    """System prompt before the question, as `Model.system` has it; empty for none."""
     control: ControlName = ""
 
     @property
@@ -167,8 +176,7 @@ class Recipe:
     @property
     def episodes(self) -> EpisodeSettings:
         """Settings of the episodes that the model plays."""
-        system = answer_rules("") if self.model.system == "rules" else self.model.system
-        return EpisodeSettings(self.limits, self.policy, system, self.control)
+        return EpisodeSettings(self.limits, self.policy, self.model.system, self.control)
 
 
 def read_recipe(name: str) -> tuple[str, Recipe]:
@@ -199,12 +207,12 @@ def parse_recipe(text: str, where: str = "recipe") -> Recipe:
         config = tomllib.loads(text)
         stages = tuple(_parse_stage(one) for one in config.pop("stages", ()))
         section_types = {"web": Web, "held_out": Web, "model": Model, "limits": Limits}
-        sections: dict[str, Any] = {
+        sections: dict[str, object] = {
             name: _build(kind, config.pop(name, {}), f"[{name}]") for name, kind in section_types.items()
         }
         recipe = _build(Recipe, {"policy": {}} | config | sections | {"stages": stages}, "the recipe")
     except (ValueError, TypeError) as error:
-        raise RecipeError(f"{where}: {error}") from error
+        raise RecipeError(f"{where}: {error}; docs/train.md explains the parts of a recipe") from error
     if not stages:
         raise RecipeError(f"{where}: it has no [[stages]], but needs at least one")
     return recipe
@@ -217,6 +225,10 @@ def _parse_stage(config: dict[str, Any]) -> Stage:
     horizon = tuple((int(step), int(turns)) for step, turns in config.pop("horizon", ()))
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in config.items()}
     stage = _build(Stage, values | {"plan": plan, "horizon": horizon}, where)
+    if stage.scale_rewards not in get_args(ScaleRewards):
+        raise ValueError(
+            f"{where}: scale_rewards must be {', '.join(get_args(ScaleRewards))}, got {stage.scale_rewards!r}"
+        )
     if stage.kind not in get_args(StageKind) or stage.batch % stage.group:
         raise ValueError(
             f"{where}: kind must be sft or grpo, got {stage.kind!r}; batch ({stage.batch}) must be a multiple of group"
@@ -225,7 +237,7 @@ def _parse_stage(config: dict[str, Any]) -> Stage:
     return stage
 
 
-def _build(kind: type[T], config: Mapping[str, Any], where: str) -> T:
+def _build(kind: type[T], config: Mapping[str, object], where: str) -> T:
     """Return a dataclass built from a TOML table. Raises: ValueError if a key is unknown."""
     field_names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
     if unknown := [name for name in config if name not in field_names]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
+from webemu.rl.ending import exit_with_error
 from webemu.rl.train.report import render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.run_folder import RECIPE_FILE
@@ -38,7 +39,7 @@ def report(
     """
     shown_steps = _parse_steps(steps)
     if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
-        _exit_with_error(
+        exit_with_error(
             f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
         )
     if serve:
@@ -48,7 +49,7 @@ def report(
     try:
         path.write_text(render_page(run, shown_steps), encoding="utf-8", errors="replace")
     except OSError as error:
-        _exit_with_error(f"{path} cannot be written: {error.strerror}", "name another file with --out")
+        exit_with_error(f"{path} cannot be written: {error.strerror}", "name another file with --out")
     typer.echo(str(path))
 
 
@@ -56,7 +57,7 @@ def _serve(run: Path, port: int, steps: list[int]) -> None:
     try:
         report_server = ReportServer(run, port, steps)
     except OSError as error:
-        _exit_with_error(
+        exit_with_error(
             f"cannot listen on port {port}: {error.strerror}", "choose another with --port, or 0 for a free one"
         )
     typer.echo(f"{report_server.address}  (Ctrl-C ends it)")
@@ -70,11 +71,4 @@ def _parse_steps(option: str) -> list[int]:
     try:
         return [int(one) for one in option.split(",") if one.strip()]
     except ValueError:
-        _exit_with_error(f"--steps must be a list of numbers, got {option!r}", "write it as --steps 1,20,100")
-
-
-def _exit_with_error(message: str, action: str) -> NoReturn:
-    """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {message}", err=True)
-    typer.echo(f"  -> {action}", err=True)
-    raise typer.Exit(1)
+        exit_with_error(f"--steps must be a list of numbers, got {option!r}", "write it as --steps 1,20,100")

@@ -12,7 +12,7 @@ from trl.chat_template_utils import add_response_schema, get_training_chat_templ
 
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
-from webemu.rl.train.messages import Message, ToolCall
+from webemu.rl.train.messages import Message, ToolCall, system_messages
 from webemu.rl.train.rollout import Ids
 
 if TYPE_CHECKING:  # slow imports
@@ -54,7 +54,7 @@ class ChatCodec:
 
     def opening_messages(self, task: Task) -> list[Message]:
         """Return the messages with which an episode begins."""
-        system: list[Message] = [{"role": "system", "content": self._system}] if self._system else []
+        system = system_messages(self._system, task.answer_type)
         return [*system, {"role": "user", "content": sanitize(task.question)}]
 
     def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:

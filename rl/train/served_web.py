@@ -35,7 +35,7 @@ class RunInputs:
     server: str | None = None
     """Address of a running server of the training web."""
     collection: str | None = None
-    """Collection to start a server over, if `server` is None."""
+    """Collection of the server to start if `server` is None."""
     tasks: Path | None = None
     """Task file of the training web."""
     held_out: Path | None = None

@@ -14,7 +14,7 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
 from webemu.rl.train.best import select_best_episodes
@@ -47,10 +47,9 @@ def collect_rows(
         best = select_best_episodes(earlier_grpo_folders, episodes.system)
         pattern_count = round(len(best) * sum(stage.mix.values()))
         tasks = Random(f"{job.seed}:{stage.name}").sample(tasks, min(pattern_count, len(tasks)))
-    traces = play_traces(loop_thread, tasks, dict(stage.mix), episodes.limits, job.seed) if tasks else []
-    system: list[Message] = [{"role": "system", "content": episodes.system}] if episodes.system else []
-    conversations = best + [system + messages for messages in traces]
-    return [{"messages": messages, "tools": list(list_tools(False))} for messages in conversations]
+    mix = dict(stage.mix)
+    traces = play_traces(loop_thread, tasks, mix, episodes.limits, job.seed, episodes.system) if tasks else []
+    return [{"messages": messages, "tools": list(TOOLS)} for messages in best + traces]
 
 
 def train_sft(job: TrainingJob, chat_model: ChatModel, rows: Sequence[SftRow]) -> SFTTrainer:

@@ -19,7 +19,7 @@ SNAPSHOT = "5d0c"
 
 
 @dataclass
-class Asked:
+class SentRequest:
     method: str
     route: str
     parameters: dict[str, str]
@@ -29,32 +29,34 @@ class Asked:
 
 @dataclass
 class Web:
-    """What the server holds and what it was asked."""
+    """A stand-in server: the pages it holds and the requests that came."""
 
     pages: dict[str, tuple[str, str]] = field(default_factory=dict)
     """URL to title and content."""
     moods: list[Any] = field(default_factory=list)
-    """How the next requests go wrong, in order: `reset`, `slow`, or (status, headers, body)."""
-    asked: list[Asked] = field(default_factory=list)
+    """The way in which the next requests go wrong, in order: `reset`, `slow`, or (status, headers, body)."""
+    requests: list[SentRequest] = field(default_factory=list)
     connections: int = 0
     open_connections: int = 0
     url: str = ""
 
-    def answer(self, asked: Asked) -> tuple[int, dict[str, str], bytes]:
-        if asked.route == "/health":
+    def answer(self, request: SentRequest) -> tuple[int, dict[str, str], bytes]:
+        if request.route == "/health":
             return _json(200, {"status": "ok", "snapshot": SNAPSHOT})
-        if asked.route == "/v1/find":
-            return self._judged(self._find, asked.parameters)
-        if asked.route == "/v1/search":
-            if asked.method == "POST":
-                return _json(200, _answers([self._search(q) for q in asked.body["queries"]]))
-            return _json(200, self._search(asked.parameters))
-        if asked.parameters.get("format") == "raw":
-            return self._raw(asked.parameters["url"])
-        if asked.method == "POST":
-            entries = [self._judged(self._page, one | {"format": asked.body["format"]}) for one in asked.body["urls"]]
+        if request.route == "/v1/find":
+            return self._judged(self._find, request.parameters)
+        if request.route == "/v1/search":
+            if request.method == "POST":
+                return _json(200, _answers([self._search(q) for q in request.body["queries"]]))
+            return _json(200, self._search(request.parameters))
+        if request.parameters.get("format") == "raw":
+            return self._raw(request.parameters["url"])
+        if request.method == "POST":
+            entries = [
+                self._judged(self._page, one | {"format": request.body["format"]}) for one in request.body["urls"]
+            ]
             return _json(200, _answers([json.loads(body) for _, _, body in entries]))
-        return self._judged(self._page, asked.parameters)
+        return self._judged(self._page, request.parameters)
 
     def _judged(self, read: Any, parameters: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         url = parameters["url"]
@@ -71,11 +73,11 @@ class Web:
             for url, (t, c) in self.pages.items()
         }
         ranked = sorted((url for url in scores if scores[url]), key=lambda url: (-scores[url], url))
-        shown = ranked[(page - 1) * size : page * size]
+        page_urls = ranked[(page - 1) * size : page * size]
         results = [
             {"rank": rank, "url": url, "title": self.pages[url][0], "snippet": self.pages[url][1][:60],
              "date": "2024-11-30", "score": float(scores[url])}
-            for rank, url in enumerate(shown, (page - 1) * size + 1)
+            for rank, url in enumerate(page_urls, (page - 1) * size + 1)
         ]  # fmt: skip
         return {"query": parameters["q"], "page": page, "size": size, "as_of": parameters.get("as_of"),
                 "snapshot": SNAPSHOT, "results": results, "more": len(ranked) > page * size}  # fmt: skip
@@ -132,14 +134,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         parts = urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        asked = Asked(
+        request = SentRequest(
             self.command,
             parts.path,
             {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()},
             dict(self.headers.items()),
             json.loads(body) if body else None,
         )
-        self.web.asked.append(asked)
+        self.web.requests.append(request)
         mood = self.web.moods.pop(0) if self.web.moods else None
         if mood == "reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -148,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if mood == "slow":
             time.sleep(1)
-        self._send(*(mood if isinstance(mood, tuple) else self.web.answer(asked)))
+        self._send(*(mood if isinstance(mood, tuple) else self.web.answer(request)))
 
     do_GET = do_POST = _serve
 
@@ -174,12 +176,12 @@ class _Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    held = Web()
-    handler = type("Handler", (_Handler,), {"web": held})
+    served_web = Web()
+    handler = type("Handler", (_Handler,), {"web": served_web})
     with _Server(("127.0.0.1", 0), handler) as server:
-        held.url = f"http://127.0.0.1:{server.server_address[1]}"
+        served_web.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield held
+        yield served_web
         server.shutdown()
         thread.join()

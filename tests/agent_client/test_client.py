@@ -49,8 +49,8 @@ def _async(base_url: str, name: str, *args: Any, retries: int = 2, timeout: floa
 
 @pytest.fixture(params=[_sync, _async], ids=["sync", "async"])
 def ask(request: pytest.FixtureRequest) -> Ask:
-    made: Ask = request.param
-    return made
+    asker: Ask = request.param
+    return asker
 
 
 def refusal(status: int, reason: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -71,7 +71,7 @@ def test_search(web: Any, ask: Ask) -> None:
     assert answer.snapshot == "5d0c"
     assert ask(web.url, "search", "river", page=2).results[-1].rank == 12
     ask(web.url, "search", "river", engine="plain")
-    assert web.asked[-1].parameters["engine"] == "plain"
+    assert web.requests[-1].parameters["engine"] == "plain"
 
 
 def test_search_without_results_is_an_answer(web: Any, ask: Ask) -> None:
@@ -83,28 +83,28 @@ def test_search_without_results_is_an_answer(web: Any, ask: Ask) -> None:
 def test_odd_queries_arrive_whole(web: Any, ask: Ask) -> None:
     for query in ["a+b&c=d#e %2B %", "日本 ünï", "\x00\n\t", "", '"q" -x; y', "x" * 4096]:
         assert ask(web.url, "search", query) is not None
-        assert web.asked[-1].parameters.get("q", "") == query
+        assert web.requests[-1].parameters.get("q", "") == query
 
 
 def test_what_cannot_be_encoded_is_replaced(web: Any, ask: Ask) -> None:
     ask(web.url, "search", "a\ud800b")
-    assert web.asked[-1].parameters["q"] == "a?b"
+    assert web.requests[-1].parameters["q"] == "a?b"
     ask(web.url, "search_many", ["a\ud800b"])
-    assert web.asked[-1].body["queries"][0]["q"] == "a?b"
+    assert web.requests[-1].body["queries"][0]["q"] == "a?b"
 
 
 def test_open_window(web: Any, ask: Ask) -> None:
     web.pages = {URL: ("Title", "0123456789")}
     page = ask(web.url, "open", URL, start=2, length=3, at="2024-11-30")
     assert (page.content, page.next, page.total, page.title, page.redirects) == ("234", 5, 10, "Title", ())
-    sent = web.asked[-1].parameters
+    sent = web.requests[-1].parameters
     assert (sent["url"], sent["at"], sent["format"], sent["follow"]) == (URL, "2024-11-30", "text", "1")
 
 
 def test_open_by_lines_sends_no_characters(web: Any, ask: Ask) -> None:
     web.pages = {URL: ("Title", "text")}
     ask(web.url, "open", URL, line=7, lines=2, follow=False)
-    sent = web.asked[-1].parameters
+    sent = web.requests[-1].parameters
     assert (sent["line"], sent["lines"], sent["follow"]) == ("7", "2", "0")
     assert not {"start", "length"} & sent.keys()
 
@@ -132,7 +132,7 @@ def test_batches_keep_order_and_carry_errors_as_values(web: Any, ask: Ask) -> No
     urls = [f"https://example.org/{n}" for n in range(300)]
     web.pages = {url: (url, f"content of {url}") for url in urls if not url.endswith("7")}
     answers = ask(web.url, "open_many", urls)
-    assert len(web.asked) == 2
+    assert len(web.requests) == 2
     for url, answer in zip(urls, answers, strict=True):
         if url.endswith("7"):
             assert isinstance(answer, NotCaptured)
@@ -145,9 +145,9 @@ def test_search_many_fits_the_server(web: Any, ask: Ask) -> None:
     queries = [f"{n} " + "ü" * 4000 for n in range(1200)]
     answers = ask(web.url, "search_many", queries)
     assert [answer.query for answer in answers if isinstance(answer, SearchAnswer)] == queries
-    assert len(web.asked) == 3
+    assert len(web.requests) == 3
     assert len(ask(web.url, "search_many", ["x"] * 1001, size=100)) == 1001
-    assert len(web.asked) == 5
+    assert len(web.requests) == 5
     assert ask(web.url, "search_many", []) == []
 
 
@@ -163,32 +163,32 @@ def test_passing_failures_are_asked_again(web: Any, ask: Ask, mood: Any) -> None
 def test_a_slow_server_times_out_and_is_asked_again(web: Any, ask: Ask) -> None:
     web.moods = ["slow"]
     assert ask(web.url, "search", "x", timeout=0.2, retries=1).results == ()
-    assert len(web.asked) == 2
+    assert len(web.requests) == 2
 
 
 def test_lasting_failure_is_infrastructure(web: Any, ask: Ask) -> None:
     web.moods = [OVERLOADED] * 10
     with pytest.raises(InfrastructureError, match="3 attempts") as raised:
         ask(web.url, "search", "x", retries=2)
-    assert (raised.value.status, raised.value.reason, len(web.asked)) == (503, "overloaded", 3)
+    assert (raised.value.status, raised.value.reason, len(web.requests)) == (503, "overloaded", 3)
     assert raised.value.can_retry
 
 
-@pytest.mark.parametrize(("said", "after"), [("7", 7.0), ("", 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0)])
+@pytest.mark.parametrize(("retry_after", "after"), [("7", 7.0), ("", 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0)])
 @pytest.mark.parametrize("body", [OVERLOADED[2], b"<html>"], ids=["ours", "gateway"])
-def test_retry_after_is_read(body: bytes, said: str, after: float) -> None:
-    found = error_of(
-        httpx.Response(503, headers={"Retry-After": said}, content=body, request=httpx.Request("GET", URL))
+def test_retry_after_is_read(body: bytes, retry_after: str, after: float) -> None:
+    error = error_of(
+        httpx.Response(503, headers={"Retry-After": retry_after}, content=body, request=httpx.Request("GET", URL))
     )
-    assert isinstance(found, InfrastructureError)
-    assert (found.can_retry, found.retry_after) == (True, after)
+    assert isinstance(error, InfrastructureError)
+    assert (error.can_retry, error.retry_after) == (True, after)
 
 
 def test_nobody_there(ask: Ask) -> None:
-    with socket.socket() as taken:  # bound, never listening: connections are refused
-        taken.bind(("127.0.0.1", 0))
+    with socket.socket() as listener:  # bound, never listening: connections are refused
+        listener.bind(("127.0.0.1", 0))
         with pytest.raises(InfrastructureError, match="webemu serve") as raised:
-            ask(f"http://127.0.0.1:{taken.getsockname()[1]}", "health", retries=1)
+            ask(f"http://127.0.0.1:{listener.getsockname()[1]}", "health", retries=1)
     assert raised.value.reason == "unreachable"
 
 
@@ -210,7 +210,7 @@ def test_refusals_of_the_web_are_final(web: Any, ask: Ask, status: int, reason: 
     error = raised.value
     assert type(error) is kind
     assert (error.status, error.reason, error.message, error.action) == (status, reason, "why", "do this")
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_what_is_no_answer_of_the_web_is_infrastructure_at_once(web: Any, ask: A
     web.moods = [mood]
     with pytest.raises(InfrastructureError):
         ask(web.url, "search", "x")
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 def test_a_batch_with_answers_missing_is_infrastructure(web: Any, ask: Ask) -> None:
@@ -243,10 +243,10 @@ def test_a_batch_with_answers_missing_is_infrastructure(web: Any, ask: Ask) -> N
 def test_session_is_named(web: Any) -> None:
     with Client(web.url, session="rollout-7") as client:
         client.search("x")
-    assert web.asked[-1].headers["X-Webemu-Session"] == "rollout-7"
+    assert web.requests[-1].headers["X-Webemu-Session"] == "rollout-7"
     with Client(web.url) as client:
         client.search("x")
-    assert "X-Webemu-Session" not in web.asked[-1].headers
+    assert "X-Webemu-Session" not in web.requests[-1].headers
 
 
 def test_connections_are_kept(web: Any) -> None:
@@ -270,7 +270,7 @@ def test_every_thread_has_its_own_connection_and_gives_it_back(web: Any) -> None
         thread.start()
     for thread in threads:
         thread.join()
-    assert (web.connections, len(web.asked)) == (4, 12)
+    assert (web.connections, len(web.requests)) == (4, 12)
     client.search("x")
     client.close()
     deadline = time.monotonic() + 5

@@ -41,9 +41,9 @@ def test_search_as_json(server: str) -> None:
 
 
 def test_fetch(server: str) -> None:
-    shown = webemu("fetch", URL, "--length", "4", WEBEMU_SERVER=server).stdout.decode()
-    assert "\n0123\n" in shown
-    assert "--start 4" in shown
+    output = webemu("fetch", URL, "--length", "4", WEBEMU_SERVER=server).stdout.decode()
+    assert "\n0123\n" in output
+    assert "--start 4" in output
     assert json.loads(webemu("fetch", URL, "--json", WEBEMU_SERVER=server).stdout)["content"] == "0123456789 ünï"
 
 
@@ -53,9 +53,9 @@ def test_fetch_raw_is_bytes(server: str) -> None:
 
 
 def test_find(server: str) -> None:
-    shown = webemu("find", URL, "567", WEBEMU_SERVER=server).stdout.decode()
-    assert "1 of '567'" in shown
-    assert "--start 5" in shown
+    output = webemu("find", URL, "567", WEBEMU_SERVER=server).stdout.decode()
+    assert "1 of '567'" in output
+    assert "--start 5" in output
 
 
 def test_refusals_are_two_lines(server: str) -> None:

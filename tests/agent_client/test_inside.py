@@ -28,7 +28,7 @@ START = {"type": "http.response.start", "status": 200, "headers": HEADERS}
 
 
 class Panic(BaseException):
-    """What libraries in Rust raise."""
+    """An exception like those that libraries in Rust raise."""
 
 
 @dataclass
@@ -93,8 +93,8 @@ def _async(app: Any, name: str = "health", *args: Any, retries: int = 0, timeout
 
 @pytest.fixture(params=[_sync, _async], ids=["sync", "async"])
 def ask(request: pytest.FixtureRequest) -> Ask:
-    made: Ask = request.param
-    return made
+    asker: Ask = request.param
+    return asker
 
 
 def test_a_request_is_what_a_server_would_make_of_it(ask: Ask) -> None:
@@ -127,16 +127,16 @@ def test_one_without_a_lifespan_does_without(ask: Ask) -> None:
 
 
 def test_one_that_does_not_start_is_asked_once_and_says_why(ask: Ask) -> None:
-    begun = []
+    scope_types = []
 
     async def failing(scope: Any, receive: Any, send: Any) -> None:
-        begun.append(scope["type"])
+        scope_types.append(scope["type"])
         await receive()
         await send({"type": "lifespan.startup.failed", "message": "Traceback\nValueError: no disk\n"})
 
     with pytest.raises(InfrastructureError, match="does not start: ValueError: no disk"):
         ask(failing, retries=3)
-    assert begun == ["lifespan"]
+    assert scope_types == ["lifespan"]
 
 
 BROKEN: dict[str, tuple[list[Any], str]] = {
@@ -152,8 +152,8 @@ BROKEN: dict[str, tuple[list[Any], str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_breaks_is_no_answer_and_is_asked_again(ask: Ask, name: str) -> None:
-    script, said = BROKEN[name]
-    with pytest.raises(InfrastructureError, match=said) as raised:
+    script, message = BROKEN[name]
+    with pytest.raises(InfrastructureError, match=message) as raised:
         ask(Odd([script]), timeout=0.2)
     assert raised.value.reason == "unreachable"
     assert "no answer from asgi://localhost" in raised.value.message
@@ -200,7 +200,7 @@ def play(odd: Odd, using: Callable[[AsyncClient], Awaitable[Any]]) -> Any:
 
 
 def test_who_gives_up_waiting_stops_nothing() -> None:
-    """As with a server: others may wait for the same work."""
+    """The work goes on, as on a server: others may wait for it."""
     odd = Odd([["listen", 0.05]])
 
     async def using(client: AsyncClient) -> str:
@@ -245,13 +245,13 @@ def test_closing_ends_what_is_waited_for() -> None:
 
 
 def test_no_more_are_under_way_than_are_allowed() -> None:
-    most = 0
+    peak = 0
     now = 0
 
     async def counting(scope: Any, receive: Any, send: Any) -> None:
-        nonlocal most, now
+        nonlocal peak, now
         now += 1
-        most = max(most, now)
+        peak = max(peak, now)
         await asyncio.sleep(0.01)
         await send(START)
         await send({"type": "http.response.body", "body": BODY})
@@ -262,11 +262,11 @@ def test_no_more_are_under_way_than_are_allowed() -> None:
             return len(await asyncio.gather(*(client.health() for _ in range(2 * MAX_CONCURRENT_REQUESTS + 9))))
 
     assert asyncio.run(asking()) == 2 * MAX_CONCURRENT_REQUESTS + 9
-    assert 1 < most <= MAX_CONCURRENT_REQUESTS + 1  # the lifespan is one
+    assert 1 < peak <= MAX_CONCURRENT_REQUESTS + 1  # the lifespan is one
 
 
 def test_clients_of_one_application_share_it() -> None:
-    """As many as there are sessions; it ends with the last."""
+    """There are as many lifespans as sessions; each ends with the last of its clients."""
     odd = Odd()
 
     async def asking() -> list[str]:
@@ -286,8 +286,8 @@ def test_clients_of_one_application_share_it() -> None:
 def test_threads_and_clients_share_one_event_loop() -> None:
     odd, threads = Odd(), 16
     with Client(app=odd) as client, Client(app=odd, session="7") as other, ThreadPoolExecutor(threads) as pool:
-        found = [pool.submit((client, other)[n % 2].health) for n in range(400)]
-        assert {one.result().status for one in found} == {"ok"}
+        futures = [pool.submit((client, other)[n % 2].health) for n in range(400)]
+        assert {one.result().status for one in futures} == {"ok"}
         names = [thread.name for thread in threading.enumerate()]
         assert names.count("webemu-app") == 1
         client.close()
@@ -362,8 +362,8 @@ def test_nothing_is_kept_of_what_ended() -> None:
             await asyncio.gather(*(client.health() for _ in range(50)))
             assert client._own_transport is not None
             await asyncio.sleep(0)
-            held = next(iter(AppLifespan._instances.values()))
-            return len(held._tasks) + len(client._own_transport._exchanges)  # type: ignore[union-attr]
+            lifespan = next(iter(AppLifespan._instances.values()))
+            return len(lifespan._tasks) + len(client._own_transport._exchanges)  # type: ignore[union-attr]
 
     assert asyncio.run(asking()) == 0
     gc.collect()

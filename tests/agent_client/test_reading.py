@@ -38,10 +38,10 @@ def test_a_label_is_not_part_of_another() -> None:
 
 @pytest.mark.parametrize("marked", ["Ada [12]", "Ada[12]", "Ada 【12†Ada】", "[Ada](https://example.org/Ada_(painter)"])
 def test_links_of_values(marked: str) -> None:
-    found = find_infobox_value(f"Founder | {marked}{ADDRESSES}", "Founder")
-    assert found is not None
-    assert (found.text, found.is_link) == ("Ada", True)
-    assert found.url.startswith("https://example.org/Ada_(painter")
+    cell = find_infobox_value(f"Founder | {marked}{ADDRESSES}", "Founder")
+    assert cell is not None
+    assert (cell.text, cell.is_link) == ("Ada", True)
+    assert cell.url.startswith("https://example.org/Ada_(painter")
 
 
 def test_a_mark_without_its_address_is_known_to_lack_it() -> None:
@@ -76,15 +76,15 @@ def test_largest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "label", "found"),
+    ("text", "label", "expected"),
     [
         ("Acme was founded in 1987 by two friends.", "Founded", "1987"),
         ("The mayor of Brennaford is Ada Holm, who", "Mayor", "Ada Holm"),
         ("Its capital is Wick.", "Capital", "Wick"),
     ],
 )
-def test_sentences(text: str, label: str, found: str) -> None:
-    assert find_in_sentence(text, label) == Cell(found)
+def test_sentences(text: str, label: str, expected: str) -> None:
+    assert find_in_sentence(text, label) == Cell(expected)
     assert find_in_sentence(text, "River") is None
 
 
@@ -96,12 +96,12 @@ def test_titles() -> None:
 
 
 def test_results() -> None:
-    shown = "Results for: x\n\n1. One - Site\n   https://a.org/1\n   2. text\n\n2. Two\n   https://b.org/\n   s"
-    assert parse_results(shown) == [("One - Site", "https://a.org/1"), ("Two", "https://b.org/")]
+    listing = "Results for: x\n\n1. One - Site\n   https://a.org/1\n   2. text\n\n2. Two\n   https://b.org/\n   s"
+    assert parse_results(listing) == [("One - Site", "https://a.org/1"), ("Two", "https://b.org/")]
 
 
 def test_windows() -> None:
-    shown = "Page: https://a.org/\nCharacters 0 to 9 of 20.\n\nfirst\n\nlast\n\nThe page goes on: open it with start=9."
-    assert parse_window(shown) == "first\n\nlast"
-    assert parse_next_start(shown) == 9
+    view = "Page: https://a.org/\nCharacters 0 to 9 of 20.\n\nfirst\n\nlast\n\nThe page goes on: open it with start=9."
+    assert parse_window(view) == "first\n\nlast"
+    assert parse_next_start(view) == 9
     assert parse_next_start("Page: x\n\nThe page goes on: open it with start=9.\nmore") is None

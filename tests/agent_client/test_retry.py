@@ -1,4 +1,4 @@
-"""How long is waited, without waiting."""
+"""Pauses between attempts are right, checked without waiting."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_pauses_double_within_their_jitter() -> None:
 
 def test_jitter_depends_on_what_is_asked_and_nothing_else() -> None:
     assert jitter(REQUEST, 1) == jitter(httpx.Request("GET", str(REQUEST.url)), 1)
-    others = [
+    other_pauses = [
         jitter(REQUEST, 2),
         jitter(httpx.Request("GET", "http://127.0.0.1/v1/search?q=y"), 1),
         jitter(httpx.Request("GET", REQUEST.url, headers={"X-Webemu-Session": "7"}), 1),
         jitter(httpx.Request("POST", REQUEST.url, content=b"body"), 1),
     ]
-    assert len({jitter(REQUEST, 1), *others}) == 5
+    assert len({jitter(REQUEST, 1), *other_pauses}) == 5
 
 
 def test_the_server_may_ask_for_more_but_not_for_ever() -> None:

@@ -52,8 +52,8 @@ def test_answers(web: Any, question: str, answer: str) -> None:
         trajectory = run(scripted_policy, client, question, max_steps=16)
     assert trajectory.answer == answer
     assert trajectory.question == question
-    assert {asked.route for asked in web.asked} <= {"/v1/search", "/v1/fetch"}
-    assert len(trajectory.steps) == len(web.asked)
+    assert {request.route for request in web.requests} <= {"/v1/search", "/v1/fetch"}
+    assert len(trajectory.steps) == len(web.requests)
 
 
 def test_the_same_run_twice(web: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where a budget of tokens ends, by the approximation and, where its vocabulary is at hand, by the real tokenizer."""
+"""A budget of tokens ends where it should, by the approximation and, if it is at hand, by the real tokenizer."""
 
 from pathlib import Path
 
@@ -53,6 +53,6 @@ def test_links_become_marks(markdown: str, text: str) -> None:
 
 @pytest.mark.parametrize("hostile", ["[", "[a", "[[a]", "[a](", "[a](x(y", "【1†"])
 def test_hostile_pages_come_to_an_end(hostile: str) -> None:
-    """In seconds rather than hours: each start of a link is looked at for a bounded stretch."""
+    """The end comes in seconds, not in hours: each start of a link is looked at for a bounded stretch."""
     page = hostile * (1_000_000 // len(hostile))
     assert len(number_links(page, LinkNumbering("a.example"))) == len(page)

@@ -64,13 +64,13 @@ def test_pages_are_read_in_windows(web: Any, see: See) -> None:
     web.pages = {URL: ("Title", text)}
     read, start = "", 0
     while True:
-        seen = see("open", {"url": URL, "start": start})
-        read += seen.partition("\n\n")[2].rpartition("\n\nThe page goes on:")[0] or seen.partition("\n\n")[2]
-        following = re.search(r"open it with start=(\d+)\.$", seen)
+        view = see("open", {"url": URL, "start": start})
+        read += view.partition("\n\n")[2].rpartition("\n\nThe page goes on:")[0] or view.partition("\n\n")[2]
+        following = re.search(r"open it with start=(\d+)\.$", view)
         if following is None:
             break
         start = int(following[1])
-        assert seen.startswith(f"Page: {URL}\nCharacters {start - 10_000} to {start} of {len(text)}.\n\n")
+        assert view.startswith(f"Page: {URL}\nCharacters {start - 10_000} to {start} of {len(text)}.\n\n")
     assert read == text
 
 
@@ -83,14 +83,14 @@ def test_a_short_page_has_no_hints(web: Any, see: See) -> None:
 def test_links_are_asked_for(web: Any, see: See) -> None:
     web.pages = {URL: ("Title", "x")}
     see("open", {"url": URL, "format": "links"})
-    assert web.asked[-1].parameters["format"] == "links"
+    assert web.requests[-1].parameters["format"] == "links"
 
 
 def test_find(web: Any, see: See) -> None:
     web.pages = {URL: ("Title", "one two three two")}
-    seen = see("find", {"url": URL, "pattern": "TWO"})
-    assert "occurs 2 times" in seen
-    assert "1. start=4: one two three two" in seen
+    view = see("find", {"url": URL, "pattern": "TWO"})
+    assert "occurs 2 times" in view
+    assert "1. start=4: one two three two" in view
     assert see("find", {"url": URL, "pattern": "four"}) == f"'four' does not occur in {URL}."
 
 
@@ -145,7 +145,7 @@ def test_infrastructure_is_raised(web: Any, see: See) -> None:
 )
 def test_bad_arguments_are_answered(web: Any, see: See, name: str, arguments: Any, text: str) -> None:
     assert see(name, arguments).startswith(text)
-    assert web.asked == []
+    assert web.requests == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_bad_arguments_are_answered(web: Any, see: See, name: str, arguments: An
 )
 def test_what_is_meant_is_understood(web: Any, see: See, arguments: Any) -> None:
     see("search", arguments)
-    assert (web.asked[-1].parameters["q"], web.asked[-1].parameters["page"]) == ("a", "2")
+    assert (web.requests[-1].parameters["q"], web.requests[-1].parameters["page"]) == ("a", "2")
 
 
 def test_anything_a_model_writes_as_query_is_searched(web: Any, see: See) -> None:

@@ -29,7 +29,7 @@ from webemu.agent_client.transport import ThreadConnections
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-WHOLE = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
+WHOLE_ANSWER = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\nX-Late: 1\r\n\r\n" % (len(BODY), BODY)
 
 
@@ -47,7 +47,7 @@ class Odd:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 self.heads.append(await reader.readuntil(b"\r\n\r\n"))
-                for piece in self.script.pop(0) if self.script else [WHOLE]:
+                for piece in self.script.pop(0) if self.script else [WHOLE_ANSWER]:
                     if piece == "reset":
                         writer.transport.abort()
                     elif piece == "close":
@@ -102,7 +102,7 @@ def play(
     kind: type[AsyncClient] | type[Threaded] = AsyncClient,
     door: str = "tcp",
 ) -> Any:
-    """What came of using a client on such a server."""
+    """Return what came of using a client on such a server."""
 
     async def playing() -> Any:
         odd = Odd(script)
@@ -125,16 +125,16 @@ async def twice(client: AsyncClient, odd: Odd) -> tuple[Any, int, int]:
 
 
 GOOD: dict[str, tuple[list[Any], int]] = {
-    "whole": ([WHOLE], 1),
-    "byte by byte": ([bytes([byte]) for byte in WHOLE], 1),
+    "whole": ([WHOLE_ANSWER], 1),
+    "byte by byte": ([bytes([byte]) for byte in WHOLE_ANSWER], 1),
     "chunked": ([CHUNKED], 1),
     "no length": ([HEAD + b"\r\n" + BODY, "close"], 2),
-    "said to close": ([WHOLE.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)], 2),
-    "HTTP/1.0": ([WHOLE.replace(b"HTTP/1.1", b"HTTP/1.0"), "close"], 2),
-    "hints before": ([b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", WHOLE], 1),
-    "closed after": ([WHOLE, "close"], 2),
-    "more than asked for": ([WHOLE + WHOLE], 2),
-    "large head": ([WHOLE.replace(b"\r\n", b"\r\nX-Big: " + b"x" * 900_000 + b"\r\n", 1)], 1),
+    "said to close": ([WHOLE_ANSWER.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)], 2),
+    "HTTP/1.0": ([WHOLE_ANSWER.replace(b"HTTP/1.1", b"HTTP/1.0"), "close"], 2),
+    "hints before": ([b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", WHOLE_ANSWER], 1),
+    "closed after": ([WHOLE_ANSWER, "close"], 2),
+    "more than asked for": ([WHOLE_ANSWER + WHOLE_ANSWER], 2),
+    "large head": ([WHOLE_ANSWER.replace(b"\r\n", b"\r\nX-Big: " + b"x" * 900_000 + b"\r\n", 1)], 1),
 }
 
 
@@ -155,8 +155,8 @@ def test_good_answers_are_read_however_they_come(name: str, kind: Any, door: str
 BAD: dict[str, list[Any]] = {
     "reset": ["reset"],
     "closed": ["close"],
-    "half": [WHOLE[:-9], "close"],
-    "half and reset": [WHOLE[:-9], "reset"],
+    "half": [WHOLE_ANSWER[:-9], "close"],
+    "half and reset": [WHOLE_ANSWER[:-9], "reset"],
     "half a head": [HEAD, "close"],
     "half a piece": [CHUNKED[:-30], "close"],
     "noise": [b"\x16\x03\x01\x02\x00"],
@@ -190,7 +190,9 @@ def test_bad_answers_are_no_answer_are_asked_once_and_spoil_nothing(name: str, k
 @kinds
 def test_an_answer_that_goes_on_is_waited_for(kind: Any) -> None:
     """The timeout is of silence, not of the whole."""
-    slowly: list[Any] = [part for byte in (WHOLE[:40], WHOLE[40:80], WHOLE[80:]) for part in (0.15, byte)]
+    slowly: list[Any] = [
+        part for byte in (WHOLE_ANSWER[:40], WHOLE_ANSWER[40:80], WHOLE_ANSWER[80:]) for part in (0.15, byte)
+    ]
     assert play([slowly], lambda client, odd: client.health(), timeout=0.25, kind=kind).status == "ok"
 
 
@@ -200,7 +202,7 @@ def test_who_gives_up_waiting_takes_no_other_answer() -> None:
             await asyncio.wait_for(client.health(), 0.05)
         return (await client.health()).snapshot, odd.connections
 
-    late = WHOLE.replace(b"5d0c", b"late")
+    late = WHOLE_ANSWER.replace(b"5d0c", b"late")
     assert play([[0.1, late]], using) == ("5d0c", 2)
 
 
@@ -220,12 +222,12 @@ def test_who_leaves_gives_up_the_place(turns: int) -> None:
     """Wherever a request is: waiting for its turn, given it just now, opening a connection, asking."""
 
     async def using(client: AsyncClient, odd: Odd) -> int:
-        asked = [asyncio.ensure_future(client.health()) for _ in range(MAX_CONCURRENT_REQUESTS + 100)]
+        tasks = [asyncio.ensure_future(client.health()) for _ in range(MAX_CONCURRENT_REQUESTS + 100)]
         for _ in range(turns):
             await asyncio.sleep(0)
-        for task in asked[::3] + asked[-50:]:
+        for task in tasks[::3] + tasks[-50:]:
             task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         assert isinstance(client._own_transport, AsyncConnectionPool)
         assert not client._own_transport._busy
         return client._own_transport._limiter._free
@@ -264,12 +266,12 @@ def test_requests_say_what_they_do_through_httpx() -> None:
                 await client.search_many(["ü"])
         lines = [head.lower().split(b"\r\n") for head in odd.heads]
         added = (b"connection", b"content-type")
-        said = [sorted(line for line in one[1:] if not line.startswith(added)) for one in lines]
-        return [[unquote_to_bytes(one[0]), *headers] for one, headers in zip(lines, said, strict=True)]
+        header_lists = [sorted(line for line in one[1:] if not line.startswith(added)) for one in lines]
+        return [[unquote_to_bytes(one[0]), *headers] for one, headers in zip(lines, header_lists, strict=True)]
 
-    asked = play([], using)
-    assert len(asked) == 6
-    assert asked[:3] == asked[3:]
+    messages = play([], using)
+    assert len(messages) == 6
+    assert messages[:3] == messages[3:]
 
 
 @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/ü", "/a#b", "/a/../b", '/a"b', "", "x", "/" + "x" * 70_000])
@@ -303,7 +305,7 @@ def test_a_server_below_a_path_is_asked_there(web: Any) -> None:
                 await client.search("x")
 
     asyncio.run(asking())
-    assert web.asked[-1].route == "/below/v1/search"
+    assert web.requests[-1].route == "/below/v1/search"
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "http://user:word@127.0.0.1", "http://127.0.0.1/?a=b"])
@@ -319,7 +321,7 @@ def test_a_header_that_is_none_is_refused(web: Any) -> None:
 
     with pytest.raises((InfrastructureError, ValueError)):
         asyncio.run(asking())
-    assert not web.asked
+    assert not web.requests
 
 
 def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,10 +338,10 @@ def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.
 def test_the_answer_has_what_is_read_of_an_answer(web: Any) -> None:
     async def asking() -> httpx.Headers:
         wire = AsyncConnectionPool(parse_address(web.url + "/"), {}, 5)
-        found = await wire.send("/health", None)
+        response = await wire.send("/health", None)
         await wire.close()
-        assert (found.status_code, found.json()["status"], str(found.url)) == (200, "ok", f"{web.url}/health")
-        return found.headers
+        assert (response.status_code, response.json()["status"], str(response.url)) == (200, "ok", f"{web.url}/health")
+        return response.headers
 
     assert asyncio.run(asking())["content-type"] == "application/json"
 
@@ -365,7 +367,7 @@ def test_long_paths_and_no_httptools_leave_a_request_to_httpx_at_the_same_place(
     door: str, has_wire: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def asking() -> tuple[list[bytes], list[int]]:
-        odd = Odd([[WHOLE.replace(BODY, b"x" * len(BODY))], [WHOLE.replace(BODY, b"x" * len(BODY))]])
+        odd = Odd([[WHOLE_ANSWER.replace(BODY, b"x" * len(BODY))], [WHOLE_ANSWER.replace(BODY, b"x" * len(BODY))]])
         async with listening(odd, door):
             async with AsyncClient(odd.url, retries=0) as client:
                 with pytest.raises(InfrastructureError, match="documented JSON"):
@@ -387,12 +389,12 @@ def test_small_requests_do_not_wait_for_the_answer_to_earlier_ones(kind: Any) ->
     async def using(client: Any, odd: Odd) -> int:
         await client.health()
         if isinstance(client, AsyncClient):
-            made = client._own_transport._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
+            transport_socket = client._own_transport._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
         else:
-            made = await asyncio.get_running_loop().run_in_executor(
+            transport_socket = await asyncio.get_running_loop().run_in_executor(
                 client._thread, lambda: client._client._own_transport._per_thread.current()._connection._socket
             )
-        return int(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        return int(transport_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
     assert play([], using, kind=kind) == 1
 
@@ -439,7 +441,7 @@ def test_what_a_thread_left_long_is_not_used_again() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system forks no processes")
 def test_a_forked_process_has_connections_of_its_own(web: Any) -> None:
-    """On its parent's it would take the parent's answers."""
+    """The child of a fork opens its own: on its parent's it would take the parent's answers."""
     with Client(web.url, retries=0) as client:
         client.health()
         reader, writer = os.pipe()
@@ -457,7 +459,7 @@ def test_a_forked_process_has_connections_of_its_own(web: Any) -> None:
 @pytest.mark.parametrize("url", ["unix://", "unix:///", "unix:/run/web.sock", "unix:///a%00b", "ftp://a.example", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
     for kind in (Client, AsyncClient):
-        with pytest.raises(ValueError, match="base_url"):
+        with pytest.raises(ValueError, match="server address"):
             kind(url)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from hashlib import sha1
 from pathlib import Path
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.archives import routes
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -25,21 +25,24 @@ REVISIT = {
 SHEET = '@import "more.css"; body { background: url(/quay.png) } @font-face { font-family: f; src: url(f.woff2) }'
 MARKED = (("ETag", '"1"'), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"))
 FIRST = [
-    Seen(HARBOUR, BODY, 1, headers=MARKED),
-    Seen(HARBOUR, "", 3, kind="revisit", warc=REVISIT),
-    Seen("http://harbour.example/", "moved", 2, "301 Moved Permanently", headers=(("Location", HARBOUR),)),
-    Seen("https://www.harbour.example/ships?a=1&b=2", html("Ships"), 4),
-    Seen("https://www.harbour.example/site.css", SHEET, 4, mime="text/css"),
-    Seen("https://www.harbour.example/quay.png", b"\x89PNG\r\n\x1a\n-quay", 4, mime="image/png"),
-    Seen("https://www.harbour.example/gone", html("Gone"), 4, "404 Not Found"),
-    Seen("https://fleet.harbour.example/", html("Fleet"), 5),
-    Seen("https://harbour-view.example/", html("Another domain"), 5),
+    CaptureSpec(HARBOUR, BODY, 1, headers=MARKED),
+    CaptureSpec(HARBOUR, "", 3, kind="revisit", warc=REVISIT),
+    CaptureSpec("http://harbour.example/", "moved", 2, "301 Moved Permanently", headers=(("Location", HARBOUR),)),
+    CaptureSpec("https://www.harbour.example/ships?a=1&b=2", html("Ships"), 4),
+    CaptureSpec("https://www.harbour.example/site.css", SHEET, 4, mime="text/css"),
+    CaptureSpec("https://www.harbour.example/quay.png", b"\x89PNG\r\n\x1a\n-quay", 4, mime="image/png"),
+    CaptureSpec("https://www.harbour.example/gone", html("Gone"), 4, "404 Not Found"),
+    CaptureSpec("https://fleet.harbour.example/", html("Fleet"), 5),
+    CaptureSpec("https://harbour-view.example/", html("Another domain"), 5),
 ]
-SECOND = [Seen(HARBOUR, html("Harbour", "Newer."), 20), Seen("https://harbour.example/dock", html("Dock"), 21)]
+SECOND = [
+    CaptureSpec(HARBOUR, html("Harbour", "Newer."), 20),
+    CaptureSpec("https://harbour.example/dock", html("Dock"), 21),
+]
 FILES = ("one.warc.gz", "two.warc.gz")
 
 
-def collection(root: Path, *more: Seen) -> Path:
+def collection(root: Path, *more: CaptureSpec) -> Path:
     """The folder of a collection made of it."""
     for name, records in zip(FILES, ([*FIRST, *more], SECOND), strict=True):
         write(root / name, records)
@@ -47,11 +50,13 @@ def collection(root: Path, *more: Seen) -> Path:
     return root / "default"
 
 
-def world_of(root: Path, *more: Seen) -> World:
+def world_of(root: Path, *more: CaptureSpec) -> World:
     return open_world(collection(root, *more))
 
 
-def asked(world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str) -> Response:
+def ask_archive(
+    world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str
+) -> Response:
     """The answer of an archive, without a socket."""
     path, _, query = target.partition("?")
     named = {name.lower().replace("_", "-").encode(): value.encode() for name, value in headers.items()}
@@ -60,12 +65,12 @@ def asked(world: World, target: str, host: str = "web.archive.org", method: str 
     return reply
 
 
-wayback = partial(asked, host="web.archive.org")
-index = partial(asked, host="index.commoncrawl.org")
-data = partial(asked, host="data.commoncrawl.org")
+wayback = partial(ask_archive, host="web.archive.org")
+index = partial(ask_archive, host="index.commoncrawl.org")
+data = partial(ask_archive, host="data.commoncrawl.org")
 
 
 def header(reply: Response, name: str) -> str:
-    values = [value.decode() for found, value in reply.headers if found.lower() == name.lower().encode()]
+    values = [value.decode() for field_name, value in reply.headers if field_name.lower() == name.lower().encode()]
     assert len(values) <= 1, values
     return values[0] if values else ""

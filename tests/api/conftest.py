@@ -46,8 +46,8 @@ class SmallWorld(World):
             for i in range(len(query.text.split()))
         ]
         first = (query.page - 1) * query.size
-        shown = tuple(hits[first : first + query.size])
-        return Results(query, shown, first + query.size < len(hits), self.snapshot)
+        page_hits = tuple(hits[first : first + query.size])
+        return Results(query, page_hits, first + query.size < len(hits), self.snapshot)
 
     is_remote = False
 
@@ -58,7 +58,7 @@ class SmallWorld(World):
         return [[] for _ in results.hits]
 
     def prefetch(self, queries: Iterable[Query]) -> None:
-        """Nothing is waited for."""
+        """Do nothing: no query is waited for."""
 
     def fetch(self, request: PageRequest) -> Page:
         capture = self._capture(request)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.ngrams import hash_ngrams
@@ -16,7 +16,7 @@ from webemu.index.open import open_world
 
 TOKEN = "quillmarble"
 """Stands in the address, the title and the text of everything that is blocked, and of nothing else."""
-SAID = "The tide bell of Aldmere rang thirteen times before the flood took the lower quay."
+SECRET_SENTENCE = "The tide bell of Aldmere rang thirteen times before the flood took the lower quay."
 RUN = "in the year of the great fog nine keepers of the northern light went down to the sea and were not seen again"
 OPEN = "https://open.example"
 WIKI = "https://wiki.example"
@@ -37,25 +37,25 @@ def page(*more: str) -> str:
 
 
 BLOCKED = [
-    Seen(f"https://blocked.example/{TOKEN}", page(), 2),
-    Seen(f"https://deep.blocked.example/{TOKEN}?a=1", page("Another."), 2),
-    Seen(f"{OPEN}/url/{TOKEN}", page("A URL."), 2),
-    Seen(f"{OPEN}/answers/{TOKEN}/7.html", page("A pattern."), 2),
-    Seen(f"{OPEN}/text/{TOKEN}", page(SAID), 2),
-    Seen(f"{OPEN}/plain/{TOKEN}.txt", f"{TOKEN} harbour bell. {SAID}", 2, mime="text/plain"),
-    Seen(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
-    Seen(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
-    Seen(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
-    Seen(f"{OPEN}/lost", page("Not found."), 2, "404 Not Found"),
-    Seen(f"{WIKI}/wiki/{TOKEN.title()}", article(TOKEN.title(), f"{TOKEN} is a harbour bell."), 2),
+    CaptureSpec(f"https://blocked.example/{TOKEN}", page(), 2),
+    CaptureSpec(f"https://deep.blocked.example/{TOKEN}?a=1", page("Another."), 2),
+    CaptureSpec(f"{OPEN}/url/{TOKEN}", page("A URL."), 2),
+    CaptureSpec(f"{OPEN}/answers/{TOKEN}/7.html", page("A pattern."), 2),
+    CaptureSpec(f"{OPEN}/text/{TOKEN}", page(SECRET_SENTENCE), 2),
+    CaptureSpec(f"{OPEN}/plain/{TOKEN}.txt", f"{TOKEN} harbour bell. {SECRET_SENTENCE}", 2, mime="text/plain"),
+    CaptureSpec(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
+    CaptureSpec(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
+    CaptureSpec(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
+    CaptureSpec(f"{OPEN}/lost", page("Not found."), 2, "404 Not Found"),
+    CaptureSpec(f"{WIKI}/wiki/{TOKEN.title()}", article(TOKEN.title(), f"{TOKEN} is a harbour bell."), 2),
 ]
 CLEAN = [
-    Seen(f"{OPEN}/", html("Harbour news", "The harbour bell of the town."), 1),
-    Seen(f"{OPEN}/moved", "", 2, "301 Moved", headers=(("Location", "https://blocked.example/x"),)),
-    Seen("https://other.example/harbour", html("Harbour", "Another harbour bell."), 2),
-    Seen(f"{WIKI}/wiki/Harbour", article("Harbour", "A harbour is a place for bells and ships."), 2),
+    CaptureSpec(f"{OPEN}/", html("Harbour news", "The harbour bell of the town."), 1),
+    CaptureSpec(f"{OPEN}/moved", "", 2, "301 Moved", headers=(("Location", "https://blocked.example/x"),)),
+    CaptureSpec("https://other.example/harbour", html("Harbour", "Another harbour bell."), 2),
+    CaptureSpec(f"{WIKI}/wiki/Harbour", article("Harbour", "A harbour is a place for bells and ships."), 2),
 ]
-SOURCE = Seen(f"{OPEN}/source", html("Foghorn", "A foghorn.") + f"<script>say('{SAID}')</script>", 2)
+SOURCE = CaptureSpec(f"{OPEN}/source", html("Foghorn", "A foghorn.") + f"<script>say('{SECRET_SENTENCE}')</script>", 2)
 """Says what is blocked where only those who read its source find it."""
 POLICY: dict[str, Any] = {
     "as_of": "2024-01-20",
@@ -85,26 +85,26 @@ class Probe(NamedTuple):
     body: Any = None
     headers: tuple[tuple[str, str], ...] = ()
     sign: str = ""
-    """What betrays a page that the request names itself, beside what the page says."""
+    """The text that betrays a page that the request itself names, besides what the page says."""
 
     @property
     def names(self) -> bool:
-        """Whether it names what is blocked, which an answer may then repeat."""
+        """True if the request names what is blocked, which an answer may then repeat."""
         return TOKEN in self.url.lower() or TOKEN in json.dumps(self.body).lower()
 
 
 DAY = "20240102"
 QUERY = "harbour bell"
 WORDS = ("q", "query", "search_query", "search_term", "prompt", "topic", "question", "input")
-SHOWN = f"{OPEN}/text/{TOKEN}"
+OPEN_TEXT = f"{OPEN}/text/{TOKEN}"
 ADDRESSES = ("url", "link", "urls", "ids", "website")
-OTHERS = {"num_results": 10, "count": 10, "topk": 10, "top_k": 10, "k": 10, "max_results": 10, "limit": 10}
+SIZE_PARAMETERS = {"num_results": 10, "count": 10, "topk": 10, "top_k": 10, "k": 10, "max_results": 10, "limit": 10}
 
 
 def paths(pattern: str) -> Iterator[str]:
     """Paths that a route takes, as far as they are told by alternatives and options."""
     if pattern == "(?s:/.*)":
-        yield from ("/" + QUERY.replace(" ", "%20"), "/" + SHOWN)
+        yield from ("/" + QUERY.replace(" ", "%20"), "/" + OPEN_TEXT)
         return
     text = pattern.replace("\\.", ".").replace("[12]", "1").replace("[^/]+", "x")
     choices = [""]
@@ -122,8 +122,8 @@ def bodies() -> Iterator[dict[str, Any]]:
     for name in ("queries", "query"):
         yield {name: [QUERY]}
     for name in ADDRESSES:
-        yield {name: SHOWN}
-        yield {name: [SHOWN]}
+        yield {name: OPEN_TEXT}
+        yield {name: [OPEN_TEXT]}
     yield {"query": QUERY, "topk": 10, "return_scores": True}
     yield {"q": QUERY, "query": QUERY, "url": OPEN, "outputType": "searchResults", "depth": "standard"}
     yield {"url": OPEN, "limit": 20, "max_depth": 3}
@@ -140,8 +140,8 @@ def of_route(who: str, base: str, methods: tuple[str, ...], path: str) -> Iterat
         yield Probe(who, "GET", base + path)
 
 
-def own() -> Iterator[Probe]:
-    """What this server and the web have beside the dialects."""
+def native_probes() -> Iterator[Probe]:
+    """Yield probes of what this server and the web have besides the dialects."""
     here = "http://webemu"
     for path in (
         "/v1/search?q=harbour+bell",
@@ -151,10 +151,10 @@ def own() -> Iterator[Probe]:
     ):
         yield Probe(path, "GET", here + path)
     yield Probe("/v1/search batch", "POST", f"{here}/v1/search", {"queries": [QUERY, "site:open.example harbour"]})
-    yield Probe("/v1/fetch batch", "POST", f"{here}/v1/fetch", {"urls": [SHOWN, OPEN]})
+    yield Probe("/v1/fetch batch", "POST", f"{here}/v1/fetch", {"urls": [OPEN_TEXT, OPEN]})
     for path in ("/v1/fetch?url={}", "/v1/fetch?format=html&url={}", "/v1/fetch?format=raw&url={}", "/view?url={}"):
-        yield Probe(path, "GET", here + path.format(SHOWN))
-    yield Probe("/v1/find", "GET", f"{here}/v1/find?pattern=told&url={SHOWN}")
+        yield Probe(path, "GET", here + path.format(OPEN_TEXT))
+    yield Probe("/v1/find", "GET", f"{here}/v1/find?pattern=told&url={OPEN_TEXT}")
     yield Probe("correction", "GET", f"{here}/search?q={TOKEN[:-1]}q")
 
 
@@ -163,22 +163,22 @@ def archives() -> Iterator[Probe]:
         crawl = "/cdx/search/cdx" if host.startswith("web") else "/CC-MAIN-2024-04-index"
         for scope in ("url=open.example/*", "url=open.example&matchType=domain", "url=open.example&matchType=host"):
             yield Probe(f"cdx {host} {scope}", "GET", f"https://{host}{crawl}?{scope}&output=json")
-    yield Probe("cdx of it", "GET", f"https://web.archive.org/cdx/search/cdx?url={SHOWN}&output=json", sign=DAY)
-    yield Probe("replay", "GET", f"https://web.archive.org/web/2024/{SHOWN}", sign=DAY)
-    yield Probe("replay id_", "GET", f"https://web.archive.org/web/20240102120000id_/{SHOWN}", sign=DAY)
-    yield Probe("calendar", "GET", f"https://web.archive.org/web/*/{SHOWN}", sign=DAY)
-    yield Probe("timemap", "GET", f"https://web.archive.org/web/timemap/link/{SHOWN}", sign=DAY)
+    yield Probe("cdx of it", "GET", f"https://web.archive.org/cdx/search/cdx?url={OPEN_TEXT}&output=json", sign=DAY)
+    yield Probe("replay", "GET", f"https://web.archive.org/web/2024/{OPEN_TEXT}", sign=DAY)
+    yield Probe("replay id_", "GET", f"https://web.archive.org/web/20240102120000id_/{OPEN_TEXT}", sign=DAY)
+    yield Probe("calendar", "GET", f"https://web.archive.org/web/*/{OPEN_TEXT}", sign=DAY)
+    yield Probe("timemap", "GET", f"https://web.archive.org/web/timemap/link/{OPEN_TEXT}", sign=DAY)
     yield Probe("sitemap", "GET", f"{OPEN}/sitemap.xml")
     yield Probe("missing", "GET", f"{OPEN}/nowhere")
 
 
 def wiki() -> Iterator[Probe]:
     title = TOKEN.title()
-    asked = (
+    texts = (
         "action=query&list=search&srsearch=harbour+bell", "action=query&list=prefixsearch&pssearch=Q",
         "action=opensearch&search=Q", "action=query&list=random&rnlimit=9", "action=query&generator=random&grnlimit=9",
     )  # fmt: skip
-    for text in asked:
+    for text in texts:
         yield Probe(f"wiki {text}", "GET", f"{WIKI}/w/api.php?{text}&format=json")
     for text in (f"action=query&prop=extracts&titles={title}", f"action=parse&page={title}"):
         yield Probe(f"wiki {text}", "GET", f"{WIKI}/w/api.php?{text}&format=json")
@@ -187,7 +187,7 @@ def wiki() -> Iterator[Probe]:
 
 
 def shows(probe: Probe, reply: httpx.Response) -> bool:
-    """Whether an answer tells of what is blocked, more than it was told."""
+    """Return True if an answer tells more of what is blocked than the request told it."""
     text = reply.text.lower() + json.dumps(dict(reply.headers)).lower()
     if not probe.names:
         return TOKEN in text

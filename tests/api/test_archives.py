@@ -21,11 +21,11 @@ from playwright.sync_api import sync_playwright
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, collection
-from tests.crawls import Seen, html
+from tests.crawls import CaptureSpec, html
 from webemu.api.proxy.programs import configure_cdx_toolkit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-SHOWN = "https://shown.example/"
+SITE = "https://shown.example/"
 HOSTILE = html(
     "Shown",
     "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">",
@@ -65,23 +65,23 @@ class Server:
         return requests.get(self.origin + path, headers=headers, timeout=30, allow_redirects=False)
 
     def captures(self, url: str, /, fetcher: dict[str, str], **iterated: str) -> list[dict[str, str]]:
-        """What cdx_toolkit sees, in a process that has what `webemu env` says."""
-        asked = json.dumps({"url": url, "fetcher": fetcher, "iter": iterated})
-        seen = subprocess.run([sys.executable, "-c", LISTED, asked], env=self.env, capture_output=True, text=True)
-        assert seen.returncode == 0, seen.stderr
-        return [json.loads(line) for line in seen.stdout.splitlines()]
+        """Return what cdx_toolkit sees in a process that has the environment of `webemu env`."""
+        order = json.dumps({"url": url, "fetcher": fetcher, "iter": iterated})
+        completed = subprocess.run([sys.executable, "-c", LISTED, order], env=self.env, capture_output=True, text=True)
+        assert completed.returncode == 0, completed.stderr
+        return [json.loads(line) for line in completed.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     root = tmp_path_factory.mktemp("archives")
-    shown = [
-        Seen(SHOWN, HOSTILE),
-        Seen(f"{SHOWN}shown.css", SHEET, mime="text/css"),
-        Seen(f"{SHOWN}quay.svg", DRAWING, mime="image/svg+xml"),
-        Seen(f"{SHOWN}f.woff2", b"wOF2", mime="font/woff2"),
+    pages = [
+        CaptureSpec(SITE, HOSTILE),
+        CaptureSpec(f"{SITE}shown.css", SHEET, mime="text/css"),
+        CaptureSpec(f"{SITE}quay.svg", DRAWING, mime="image/svg+xml"),
+        CaptureSpec(f"{SITE}f.woff2", b"wOF2", mime="font/woff2"),
     ]
-    collection(root, *shown)
+    collection(root, *pages)
     command = [sys.executable, "-m", "webemu.emulator.cli"]
     with ExitStack() as ends:
         process = ends.enter_context(
@@ -98,7 +98,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def recorded(server: Server) -> list[dict[str, str]]:
     """All captures of the harbour, as the WARC files have them."""
-    found = []
+    captures = []
     for name in FILES:
         with (server.root / name).open("rb") as file:
             for record in ArchiveIterator(file):
@@ -107,21 +107,21 @@ def recorded(server: Server) -> list[dict[str, str]]:
                     body = hashlib.sha1(record.content_stream().read()).hexdigest()
                     stamp = re.sub(r"\D", "", record.rec_headers["WARC-Date"])
                     line = record.http_headers.statusline if record.http_headers else ""
-                    found.append({"url": url, "timestamp": stamp, "body": body, "head": line})
-    return sorted(found, key=lambda one: (one["timestamp"], one["url"]))
+                    captures.append({"url": url, "timestamp": stamp, "body": body, "head": line})
+    return sorted(captures, key=lambda capture: (capture["timestamp"], capture["url"]))
 
 
 def without_status(captures: list[dict[str, str]]) -> list[dict[str, str]]:
-    kept = [{name: text for name, text in one.items() if name != "status"} for one in captures]
-    return sorted(kept, key=lambda one: (one["timestamp"], one["url"]))
+    stripped = [{name: text for name, text in one.items() if name != "status"} for one in captures]
+    return sorted(stripped, key=lambda capture: (capture["timestamp"], capture["url"]))
 
 
 @pytest.mark.parametrize("through", ["proxy", "own name"])
 def test_cdx_toolkit_on_common_crawl(server: Server, through: str) -> None:
     mirror = {} if through == "proxy" else {"cc_mirror": server.origin, "warc_download_prefix": server.origin}
-    seen = server.captures("harbour.example/*", {"source": "cc", **mirror}, from_ts="202312", to="202402")
-    assert without_status(seen) == recorded(server)
-    assert {one["status"] for one in seen} == {"200", "301", "304", "404"}
+    captures = server.captures("harbour.example/*", {"source": "cc", **mirror}, from_ts="202312", to="202402")
+    assert without_status(captures) == recorded(server)
+    assert {one["status"] for one in captures} == {"200", "301", "304", "404"}
 
 
 def test_cdx_toolkit_without_dates_asks_for_the_last_year_of_the_crawl(server: Server) -> None:
@@ -133,9 +133,9 @@ def test_cdx_toolkit_without_dates_asks_for_the_last_year_of_the_crawl(server: S
 
 def test_a_server_that_is_not_there_tells_cdx_toolkit_no_day() -> None:
     for server in ("http://127.0.0.1:9", "http://127.0.0.1:port", "http://"):
-        told = configure_cdx_toolkit(server)
-        assert "CDXT_MOCK_TIME" not in told
-        assert "CDXT_CC_INDEX_MIN_RETRY_INTERVAL" in told
+        environment = configure_cdx_toolkit(server)
+        assert "CDXT_MOCK_TIME" not in environment
+        assert "CDXT_CC_INDEX_MIN_RETRY_INTERVAL" in environment
 
 
 def test_a_server_is_asked_for_its_day_whoever_asks(server: Server) -> None:
@@ -145,20 +145,20 @@ def test_a_server_is_asked_for_its_day_whoever_asks(server: Server) -> None:
 
 @pytest.mark.parametrize("through", ["proxy", "own name"])
 def test_cdx_toolkit_on_the_wayback_machine(server: Server, through: str) -> None:
-    own = {"source": f"{server.origin}/cdx/search/cdx", "wb": f"{server.origin}/web"}
-    seen = server.captures("harbour.example/*", {"source": "ia"} if through == "proxy" else own)
-    wanted = recorded(server)
-    assert [(one["timestamp"], one["url"]) for one in without_status(seen)] == [
-        (one["timestamp"], one["url"]) for one in wanted
+    endpoints = {"source": f"{server.origin}/cdx/search/cdx", "wb": f"{server.origin}/web"}
+    captures = server.captures("harbour.example/*", {"source": "ia"} if through == "proxy" else endpoints)
+    expected = recorded(server)
+    assert [(one["timestamp"], one["url"]) for one in without_status(captures)] == [
+        (one["timestamp"], one["url"]) for one in expected
     ]
-    bodies = {one["body"] for one in wanted if one["body"] != hashlib.sha1(b"").hexdigest()}
-    assert {one["body"] for one in seen} == bodies
-    assert {one["status"] for one in seen} == {"200", "301", "404", "-"}
+    bodies = {one["body"] for one in expected if one["body"] != hashlib.sha1(b"").hexdigest()}
+    assert {one["body"] for one in captures} == bodies
+    assert {one["status"] for one in captures} == {"200", "301", "404", "-"}
 
 
 def test_a_filter_of_cdx_toolkit(server: Server) -> None:
-    seen = server.captures("*.harbour.example", {"source": "cc", "crawl": "2024"}, filter="!=status:200")
-    assert {one["status"] for one in seen} == {"301", "304", "404"}
+    captures = server.captures("*.harbour.example", {"source": "cc", "crawl": "2024"}, filter="!=status:200")
+    assert {one["status"] for one in captures} == {"301", "304", "404"}
 
 
 def test_a_record_is_read_by_its_range(server: Server) -> None:
@@ -172,8 +172,8 @@ def test_a_record_is_read_by_its_range(server: Server) -> None:
 
 
 def test_the_way_from_a_question_to_a_page(server: Server) -> None:
-    told = server.get("/wayback/available?url=www.harbour.example&timestamp=20240102").json()
-    closest = told["archived_snapshots"]["closest"]
+    body = server.get("/wayback/available?url=www.harbour.example&timestamp=20240102").json()
+    closest = body["archived_snapshots"]["closest"]
     assert requests.get(closest["url"], timeout=30).text.startswith("<!DOCTYPE html>")
     followed = requests.get(f"{server.origin}/web/2023/http://harbour.example/", timeout=30)
     assert [reply.status_code for reply in followed.history] == [302, 302, 302]
@@ -197,7 +197,7 @@ def test_a_hostile_page_in_chromium(server: Server) -> None:
         page = browser.new_page()
         finished: list[str] = []
         page.on("requestfinished", lambda request: finished.append(request.url))
-        page.goto(f"{server.origin}/web/20240101120000/{SHOWN}", wait_until="networkidle")
+        page.goto(f"{server.origin}/web/20240101120000/{SITE}", wait_until="networkidle")
         assert page.title() == "Shown"
         assert page.evaluate("getComputedStyle(document.querySelector('b')).color") == "rgb(1, 2, 3)"
         assert page.evaluate("document.querySelector('#quay').naturalWidth") == 7

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.agent_client import Client
 from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("haproxy"), 
 
 @dataclass
 class Place:
-    """Where to ask: a copy or the balancer."""
+    """A place to send requests to: a copy or the balancer."""
 
     process: "subprocess.Popen[str]"
     port: int
@@ -49,10 +49,10 @@ class Place:
         sent = None if body is None else json.dumps(body)
         connection.request("GET" if body is None else "POST", path, sent, headers or {})
         answer = connection.getresponse()
-        told = [(name.lower(), value) for name, value in answer.getheaders() if name.lower() != "date"]
-        whole = answer.read()
+        headers_list = [(name.lower(), value) for name, value in answer.getheaders() if name.lower() != "date"]
+        payload = answer.read()
         connection.close()
-        return answer.status, told, whole
+        return answer.status, headers_list, payload
 
     def send(self, sent: bytes, tls: ssl.SSLContext | None = None) -> bytes:
         """Every byte that comes back."""
@@ -114,7 +114,9 @@ def until(happened: Callable[[], bool]) -> None:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     pages = [
-        Seen(f"https://a.example/{number}", html(f"Port {number}", f"The river port number {number}."), headers=ODD)
+        CaptureSpec(
+            f"https://a.example/{number}", html(f"Port {number}", f"The river port number {number}."), headers=ODD
+        )
         for number in range(30)
     ]
     ingest(root / "c", write(root / "a.warc.gz", pages))
@@ -162,34 +164,34 @@ def test_answers_are_those_of_any_copy(copies: list[Place], door: Place) -> None
 def test_a_connection_is_kept_and_its_requests_are_spread(copies: list[Place], door: Place) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=PATIENCE)
     connection.connect()
-    kept, pids = connection.sock, set()
+    first_socket, pids = connection.sock, set()
     for _ in range(30):
         connection.request("GET", "/v1/stats")
         pids.add(json.loads(connection.getresponse().read())["process"]["pid"])
-        assert connection.sock is kept
+        assert connection.sock is first_socket
     connection.close()
     assert pids == {one.process.pid for one in copies}
 
 
 def test_the_client_of_the_house_searches_and_opens(copies: list[Place], door: Place) -> None:
     with Client(f"http://127.0.0.1:{door.port}") as web, Client(f"http://127.0.0.1:{copies[0].port}") as direct:
-        for one in direct.search("river", size=5).results:
-            assert web.open(one.url) == direct.open(one.url)
+        for hit in direct.search("river", size=5).results:
+            assert web.open(hit.url) == direct.open(hit.url)
         assert web.search("river", size=5) == direct.search("river", size=5)
 
 
 def test_proxy_requests_tunnels_and_tls_pass_byte_for_byte(root: Path, copies: list[Place], door: Place) -> None:
-    rest = b" HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+    request_end = b" HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
     trusting = ssl.create_default_context(cafile=str(root / "ca" / CERTIFICATE_FILE))
     for sent, tls in [
-        (b"GET http://a.example/0" + rest, None),
-        (b"OPTIONS http://a.example/0" + rest, None),
-        (b"CONNECT a.example:80 HTTP/1.1\r\n\r\nGET /0" + rest, None),
-        (b"GET /0" + rest, trusting),
+        (b"GET http://a.example/0" + request_end, None),
+        (b"OPTIONS http://a.example/0" + request_end, None),
+        (b"CONNECT a.example:80 HTTP/1.1\r\n\r\nGET /0" + request_end, None),
+        (b"GET /0" + request_end, trusting),
     ]:
-        seen = {place.send(sent, tls) for place in (*copies, door)}
-        assert len(seen) == 1, sent
-        (answer,) = seen
+        answers = {place.send(sent, tls) for place in (*copies, door)}
+        assert len(answers) == 1, sent
+        (answer,) = answers
         assert b"The river port number 0." in answer or sent.startswith(b"OPTIONS")
         assert b"X-Odd-CASE: 1\r\nx-odd-case: 2\r\n" in answer or sent.startswith(b"OPTIONS")
 
@@ -207,7 +209,7 @@ def test_copies_that_end_are_not_noticed(root: Path, tmp_path: Path) -> None:
     failed: list[Exception] = []
     stop = threading.Event()
     with three(root, tmp_path / "state") as copies, balancer(copies) as door:
-        wanted = {str(door.ask(SEARCH)), str(door.ask("/v1/search", batch))}
+        expected = {str(door.ask(SEARCH)), str(door.ask("/v1/search", batch))}
 
         def search() -> None:
             try:
@@ -229,7 +231,7 @@ def test_copies_that_end_are_not_noticed(root: Path, tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert failed == []
-    assert set(got) == wanted
+    assert set(got) == expected
 
 
 def test_a_copy_that_is_not_ready_is_not_noticed(root: Path, copies: list[Place], tmp_path: Path) -> None:
@@ -237,8 +239,8 @@ def test_a_copy_that_is_not_ready_is_not_noticed(root: Path, copies: list[Place]
         assert unready.ask(SEARCH)[0] == 503
         with balancer([*copies[:2], unready]) as door:  # who is looked at last, and asked before
             for path in (SEARCH, "/v1/search?q=news-river"):  # which bears no key, though its words look like one
-                wanted = str(copies[0].ask(path))
-                assert {str(door.ask(path)) for _ in range(50)} == {wanted}
+                expected = str(copies[0].ask(path))
+                assert {str(door.ask(path)) for _ in range(50)} == {expected}
 
 
 def test_each_request_of_a_session_is_asked_once_and_its_weather_arrives(door: Place) -> None:
@@ -252,10 +254,10 @@ def test_each_request_of_a_session_is_asked_once_and_its_weather_arrives(door: P
         ("/0", {"Host": "a.example", "Proxy-Authorization": f"Basic {user}"}),
     ]
     for path, headers in carried * 4:
-        status, told, _ = door.ask(path, headers=headers)
+        status, reply_headers, _ = door.ask(path, headers=headers)
         assert status >= 500, path
-        assert "x-webemu-weather" in dict(told), path
-        assert "x-webemu-failure" not in dict(told)
+        assert "x-webemu-weather" in dict(reply_headers), path
+        assert "x-webemu-failure" not in dict(reply_headers)
     assert json.loads(door.ask(f"/v1/sessions/{session}")[2])["steps"] == 4 * len(carried)
 
 
@@ -264,14 +266,14 @@ def test_weather_that_ends_connections_is_no_failure_of_ours(door: Place, weathe
     session = json.loads(door.ask("/v1/sessions", {"seed": 1, "weather": weather})[2])["session"]
     with pytest.raises((ConnectionError, http.client.HTTPException)):
         door.ask(SEARCH, headers={"X-Webemu-Session": session})
-    told = json.loads(door.ask(f"/v1/sessions/{session}")[2])
-    assert (told["steps"], sum(told["faults"].values()), told["failures"]) == (1, 1, 0)
+    report = json.loads(door.ask(f"/v1/sessions/{session}")[2])
+    assert (report["steps"], sum(report["faults"].values()), report["failures"]) == (1, 1, 0)
 
 
 def test_copies_share_a_budget(door: Place) -> None:
     session = json.loads(door.ask("/v1/sessions", {"seed": 1, "budget": {"searches": 7}})[2])["session"]
-    asked = [door.ask(f"/v1/search?q=river+{number}", headers={"X-Webemu-Session": session}) for number in range(12)]
-    assert [status for status, _, _ in asked] == [200] * 7 + [429] * 5
+    replies = [door.ask(f"/v1/search?q=river+{number}", headers={"X-Webemu-Session": session}) for number in range(12)]
+    assert [status for status, _, _ in replies] == [200] * 7 + [429] * 5
 
 
 def test_without_copies_the_failure_is_marked_as_the_servers_own(root: Path, tmp_path: Path) -> None:
@@ -280,7 +282,7 @@ def test_without_copies_the_failure_is_marked_as_the_servers_own(root: Path, tmp
             place.process.kill()
             place.process.wait()
         until(lambda: door.ask(SEARCH)[0] == 503)
-        _, told, body = door.ask(SEARCH)
-    assert {"x-webemu-failure": "infrastructure", "retry-after": "1"}.items() <= dict(told).items()
+        _, reply_headers, body = door.ask(SEARCH)
+    assert {"x-webemu-failure": "infrastructure", "retry-after": "1"}.items() <= dict(reply_headers).items()
     assert json.loads(body)["error"]["message"] == "no copy answers"
     assert json.loads(body)["error"].keys() == {"status", "reason", "message", "action"}

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.bench import cold
 from webemu.api.bench.figures import format_lines, merge_samples, quantile, summarize
 from webemu.api.bench.load import Request
@@ -43,9 +43,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     words = ("river", "lighthouse", "harbour", "museum", "bridge", "station", "market")
     crawl = []
     for number in range(PAGES):
-        said = [words[(number * step) % len(words)] for step in (1, 2, 3)]
-        title = f"The {said[0]} and the {said[1]} of town {number}"
-        crawl.append(Seen(f"https://site{number % 5}.example/{number}", html(title, f"It has a {said[2]}.")))
+        chosen_words = [words[(number * step) % len(words)] for step in (1, 2, 3)]
+        title = f"The {chosen_words[0]} and the {chosen_words[1]} of town {number}"
+        crawl.append(
+            CaptureSpec(f"https://site{number % 5}.example/{number}", html(title, f"It has a {chosen_words[2]}."))
+        )
     ingest(root / "small", write(root / "a.warc.gz", crawl))
     return Config(root=root, collection="small", cache_mb=0)
 
@@ -83,7 +85,7 @@ def test_groups_repeat_close_together_and_zipf_prefers() -> None:
     grouped = list(islice(draw_members(pool, SamplingPlan({"search": 1}, "1", group=8), False), 8 * 160))
     assert set(Counter(grouped).values()) == {8}
     places = [[at for at, one in enumerate(grouped) if one == member] for member in set(grouped)]
-    assert max(found[-1] - found[0] for found in places) < 8 * 16
+    assert max(numbers[-1] - numbers[0] for numbers in places) < 8 * 16
     once = list(islice(draw_members(pool, SamplingPlan({"search": 1}, "1"), False), 500))
     assert sorted(once) == pool
     popular = Counter(islice(draw_members(pool, SamplingPlan({"search": 1}, "1", zipf=1.0), False), 5000))
@@ -93,22 +95,22 @@ def test_groups_repeat_close_together_and_zipf_prefers() -> None:
 
 
 def test_all_kinds_are_answered_and_told(config: Config) -> None:
-    told = run(config, replace(SETTINGS, mix="search=3,text,raw,find,retrieve,page", requests=120))
-    load = told["load"]
+    report = run(config, replace(SETTINGS, mix="search=3,text,raw,find,retrieve,page", requests=120))
+    load = report["load"]
     assert (load["requests"], load["good"], load["errors"]) == (120, 120, {})
     assert load["kinds"].keys() == set(KINDS)
     assert sum(kind["good"] for kind in load["kinds"].values()) == sum(row["answers"] for row in load["seconds"]) == 120
     latency = load["latency"]
     assert 0 < latency["p50_ms"] <= latency["p90_ms"] <= latency["p99_ms"] <= latency["p999_ms"] <= latency["max_ms"]
     assert [share for share, _ in latency["curve_ms"]] == sorted(share for share, _ in latency["curve_ms"])
-    assert told["server"]["cpu_s"] > 0
-    assert told["client"]["cpu_s"] > 0
-    assert 0 < told["server"]["anonymous_mb"] < told["server"]["resident_mb"]
-    assert told["engine"]["queries"] > 0
-    assert "ratio" not in told["engine"]  # pages were asked for as well
-    assert json.loads(json.dumps(told)) == told
-    shown = "\n".join(format_lines(told))
-    assert all(word in shown for word in (*KINDS, "p99.9", "per core-second", "engine"))
+    assert report["server"]["cpu_s"] > 0
+    assert report["client"]["cpu_s"] > 0
+    assert 0 < report["server"]["anonymous_mb"] < report["server"]["resident_mb"]
+    assert report["engine"]["queries"] > 0
+    assert "ratio" not in report["engine"]  # pages were asked for as well
+    assert json.loads(json.dumps(report)) == report
+    text = "\n".join(format_lines(report))
+    assert all(word in text for word in (*KINDS, "p99.9", "per core-second", "engine"))
 
 
 def test_the_command_writes_what_it_found(config: Config, tmp_path: Path) -> None:
@@ -116,11 +118,11 @@ def test_the_command_writes_what_it_found(config: Config, tmp_path: Path) -> Non
     words = ["--root", str(config.root), "--collection", "small", "--requests", "30", "--json", str(out), "-q"]
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "bench", *words, "--group", "3", "--cache-mb", "8"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = json.loads(out.read_text())
-    assert told["about"]["documents"] == PAGES
-    assert told["about"]["distinct"] < told["load"]["good"] == 30
-    assert told["engine"]["ratio"] == pytest.approx(
-        told["server"]["per_core_s"] / told["engine"]["per_core_s"], abs=1e-3
+    report = json.loads(out.read_text())
+    assert report["about"]["documents"] == PAGES
+    assert report["about"]["distinct"] < report["load"]["good"] == 30
+    assert report["engine"]["ratio"] == pytest.approx(
+        report["server"]["per_core_s"] / report["engine"]["per_core_s"], abs=1e-3
     )
     assert f"{PAGES} documents" in done.stdout
     assert done.stderr == ""
@@ -128,42 +130,42 @@ def test_the_command_writes_what_it_found(config: Config, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("door", ["proxy", "connect", "host"])
 def test_every_door_gives_the_pages(config: Config, server: Server, door: str) -> None:
-    told = run(config, replace(SETTINGS, door=door, url=address(server)))
-    assert told["load"]["errors"] == {}
-    assert told["load"]["kinds"].keys() == {"page"}
-    assert told["load"]["received_mb"] * 1e6 > 40 * 100
+    report = run(config, replace(SETTINGS, door=door, url=address(server)))
+    assert report["load"]["errors"] == {}
+    assert report["load"]["kinds"].keys() == {"page"}
+    assert report["load"]["received_mb"] * 1e6 > 40 * 100
 
 
 def test_a_server_that_runs(config: Config, server: Server) -> None:
-    told = run(config, replace(SETTINGS, url=address(server), dialect="serper", clients=2))
-    assert told["load"]["good"] == 40
-    assert told["server"]["cpu_s"] > 0
-    assert told["engine"]["ratio"] > 0
+    report = run(config, replace(SETTINGS, url=address(server), dialect="serper", clients=2))
+    assert report["load"]["good"] == 40
+    assert report["server"]["cpu_s"] > 0
+    assert report["engine"]["ratio"] > 0
 
 
 def test_files_say_what_is_asked(config: Config, server: Server, tmp_path: Path) -> None:
     (tmp_path / "queries").write_text("lighthouse\n\nriver museum\n")
     elsewhere = Config(root=tmp_path, collection="none")
-    given = replace(SETTINGS, url=address(server), queries=tmp_path / "queries")
-    told = run(elsewhere, given)
-    assert told["about"]["distinct"] == 2
-    assert "no collection" in told["engine"]["reason"]
-    assert any("only 2 of the requests differ" in note for note in told["notes"])
+    settings = replace(SETTINGS, url=address(server), queries=tmp_path / "queries")
+    report = run(elsewhere, settings)
+    assert report["about"]["distinct"] == 2
+    assert "no collection" in report["engine"]["reason"]
+    assert any("only 2 of the requests differ" in note for note in report["notes"])
     with pytest.raises(BadRequest, match="none cannot be read"):
-        run(elsewhere, replace(given, mix="text", pages=tmp_path / "none"))
+        run(elsewhere, replace(settings, mix="text", pages=tmp_path / "none"))
 
 
 def test_traces_are_asked_again(config: Config, server: Server) -> None:
     writer = TraceWriter(config.collection_folder / "traces")
-    rest = ("", 0, (), 0, 0, 200, 1.0, 10, "", False)
+    trace_end = ("", 0, (), 0, 0, 200, 1.0, 10, "", False)
     for step, (kind, query, url) in enumerate(
         [("search", "river museum", ""), ("open", "", "https://site1.example/1"), ("search", "harbour", "")], 1
     ):
-        writer.put((Trace("s", "t", "r", step, "webemu", kind, query, url, *rest),))
+        writer.put((Trace("s", "t", "r", step, "webemu", kind, query, url, *trace_end),))
     writer.close()
-    told = run(config, replace(SETTINGS, traces=True, url=address(server)))
-    assert told["load"]["kinds"].keys() == {"search", "text"}
-    assert told["about"]["distinct"] == 3
+    report = run(config, replace(SETTINGS, traces=True, url=address(server)))
+    assert report["load"]["kinds"].keys() == {"search", "text"}
+    assert report["about"]["distinct"] == 3
 
 
 def test_an_open_loop_hides_no_queue(server: Server) -> None:
@@ -174,12 +176,12 @@ def test_an_open_loop_hides_no_queue(server: Server) -> None:
     stop, go = threading.Timer(0.7, process.suspend), threading.Timer(1.7, process.resume)
     stop.start()
     go.start()
-    found = run_load(server, requests, Traffic(4, rate=200.0, seed="1"), "", True)
+    outcome = run_load(server, requests, Traffic(4, rate=200.0, seed="1"), "", True)
     go.join()
-    slow = [took for took in found.samples.took if took > 0.3]
+    slow = [took for took in outcome.samples.took if took > 0.3]
     assert len(slow) > 10 * 4
-    assert len(found.samples.took) == 400
-    gaps = sorted(found.samples.due)
+    assert len(outcome.samples.took) == 400
+    gaps = sorted(outcome.samples.due)
     assert 200 * 0.7 < 400 / (gaps[-1] - gaps[0]) < 200 * 1.4
 
 
@@ -189,14 +191,14 @@ def misbehaving(answers: list[bytes]) -> Iterator[Server]:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
 
         def answer() -> None:
-            for said in answers * 100:
+            for answer_bytes in answers * 100:
                 try:
                     connection, _ = listener.accept()
                 except OSError:
                     return
                 with connection:
                     connection.recv(65536)
-                    connection.sendall(said)
+                    connection.sendall(answer_bytes)
 
         threading.Thread(target=answer, daemon=True).start()
         yield Server("127.0.0.1", listener.getsockname()[1], [])
@@ -207,12 +209,12 @@ def test_what_goes_wrong_is_counted() -> None:
     busy = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     requests = [Request(0, "", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")] * 40
     with misbehaving([good, busy, b"", b"?" * 40]) as server:
-        found = run_load(server, requests, Traffic(1), "", True)
-    told = summarize(found.samples)
-    assert (told["requests"], told["good"]) == (40, 10)
-    assert told["errors"] == {"503": 10, "connection lost": 10, "no HTTP": 10}
-    assert not found.is_local
-    assert summarize(merge_samples([found.samples, found.samples]))["good"] == 20
+        outcome = run_load(server, requests, Traffic(1), "", True)
+    summary = summarize(outcome.samples)
+    assert (summary["requests"], summary["good"]) == (40, 10)
+    assert summary["errors"] == {"503": 10, "connection lost": 10, "no HTTP": 10}
+    assert not outcome.is_local
+    assert summarize(merge_samples([outcome.samples, outcome.samples]))["good"] == 20
     with misbehaving([busy]) as server, pytest.raises(Overloaded, match="503"):
         run_load(server, requests, Traffic(2), "", True)
 
@@ -220,17 +222,17 @@ def test_what_goes_wrong_is_counted() -> None:
 def test_what_stays_in_memory_is_told(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(mmap.PAGESIZE * 64))
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        assert sum(held[:: mmap.PAGESIZE]) > 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert sum(mapped[:: mmap.PAGESIZE]) > 0
         total, stayed = cold.evict([str(path), str(path)])
     assert total == mmap.PAGESIZE * 64
     assert stayed in (-1, total)
 
 
 def test_cold_is_said(config: Config) -> None:
-    told = run(config, replace(SETTINGS, cold=True))
-    assert told["load"]["good"] == 40
-    assert "MB of files" in told["notes"][0]
+    report = run(config, replace(SETTINGS, cold=True))
+    assert report["load"]["good"] == 40
+    assert "MB of files" in report["notes"][0]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -37,7 +37,7 @@ QUIET = (
     " --no-first-run --disable-quic"
 )
 EVIL = "<script>document.title='ran'</script>\"'><img src=x onerror=\"document.title='ran'\">"
-SHOWN = EVIL.replace("&", "&amp;").replace("<", "&lt;")
+ESCAPED_EVIL = EVIL.replace("&", "&amp;").replace("<", "&lt;")
 EVIL_URL = "https://evil.example/\"onfocus=\"document.title='ran'\"autofocus=\"?<script>document.title='ran'</script>&x"
 STYLE = "body{background:rgb(240,248,255)} .x{color:rgb(4,5,6)}"
 DOT = b'<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"><circle r="3"/></svg>'
@@ -45,9 +45,9 @@ SITE = "https://site.example"
 WIKI = "https://en.openlexicon.org"
 
 
-def crawl() -> list[Seen]:
+def crawl() -> list[CaptureSpec]:
     ports = [
-        Seen(f"https://port{n % 9}.example/{n}", html(f"Harbour {n} - Atlas", f"The harbour {n} is old."))
+        CaptureSpec(f"https://port{n % 9}.example/{n}", html(f"Harbour {n} - Atlas", f"The harbour {n} is old."))
         for n in range(40)
     ]
     links = (
@@ -56,12 +56,14 @@ def crawl() -> list[Seen]:
     look = '<link rel="stylesheet" href="/look.css">'
     return [
         *ports,
-        Seen("https://evil.example/", html(SHOWN, f"Piracy {SHOWN}", links), headers=(("X-Evil", EVIL),)),
-        Seen(EVIL_URL, html("Piracy too", f"More piracy {EVIL}", links), headers=(("X-Evil", EVIL),)),
-        Seen(f"{SITE}/", html("Front", '<a class="x" href="/next">On</a><img src="/dot.svg">', head=look)),
-        Seen(f"{SITE}/next", html("Second", "You are here")),
-        Seen(f"{SITE}/look.css", STYLE, mime="text/css"),
-        Seen(f"{SITE}/dot.svg", DOT, mime="image/svg+xml"),
+        CaptureSpec(
+            "https://evil.example/", html(ESCAPED_EVIL, f"Piracy {ESCAPED_EVIL}", links), headers=(("X-Evil", EVIL),)
+        ),
+        CaptureSpec(EVIL_URL, html("Piracy too", f"More piracy {EVIL}", links), headers=(("X-Evil", EVIL),)),
+        CaptureSpec(f"{SITE}/", html("Front", '<a class="x" href="/next">On</a><img src="/dot.svg">', head=look)),
+        CaptureSpec(f"{SITE}/next", html("Second", "You are here")),
+        CaptureSpec(f"{SITE}/look.css", STYLE, mime="text/css"),
+        CaptureSpec(f"{SITE}/dot.svg", DOT, mime="image/svg+xml"),
     ]
 
 
@@ -83,14 +85,14 @@ class Watched:
     """A page, and all that it asked and complained of."""
 
     page: Page
-    asked: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    requested_urls: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(f"dialog: {dialog.message}"))
+        self.page.on("request", lambda request: self.requested_urls.append(request.url))
+        self.page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.messages.append(f"dialog: {dialog.message}"))
 
     def overflow(self) -> int:
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
@@ -170,16 +172,16 @@ Keep = Callable[[Watched, str], None]
 
 
 def test_a_person_searches_reads_and_goes_back(serving: Serving, look: Look, keep: Keep) -> None:
-    seen = look("/")
-    page = seen.page
-    keep(seen, "home")
+    watched = look("/")
+    page = watched.page
+    keep(watched, "home")
     expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type("harbours")
     page.keyboard.press("Enter")
     expect(page).to_have_title("harbours – webemu")
     expect(page.locator("ol.results > li")).to_have_count(10)
     expect(page.locator("mark").first).to_have_text("harbour")
-    keep(seen, "results")
+    keep(watched, "results")
     first = page.locator(".results h2 a").first.inner_text()
     page.get_by_role("link", name="Next ›").click()
     expect(page.locator("ol.results")).to_have_attribute("start", "11")
@@ -192,9 +194,9 @@ def test_a_person_searches_reads_and_goes_back(serving: Serving, look: Look, kee
         page.get_by_role("link", name=tab, exact=True).click()
         expect(page.locator(".tabs [aria-current]")).to_have_text(tab)
     expect(page.locator(".status-line")).to_have_text("200 OK")
-    keep(seen, "headers")
-    assert seen.said == []
-    assert {url for url in seen.asked if not url.startswith(serving.origin + "/")} == set()
+    keep(watched, "headers")
+    assert watched.messages == []
+    assert {url for url in watched.requested_urls if not url.startswith(serving.origin + "/")} == set()
 
 
 def test_filters_are_taken_off_and_typing_errors_mended_by_a_click(look: Look) -> None:
@@ -242,16 +244,16 @@ PAPER = {"light": "rgb(252, 252, 250)", "dark": "rgb(19, 21, 22)"}
 
 
 def test_narrow_and_wide_light_and_dark(serving: Serving, look: Look) -> None:
-    seen = look("/")
+    watched = look("/")
     for path in PATHS:
-        seen.page.goto(serving.origin + path)
+        watched.page.goto(serving.origin + path)
         for scheme in ("light", "dark"):
-            seen.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
-            assert seen.page.evaluate(CONTRAST) == [], f"{path} {scheme}"
+            watched.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            assert watched.page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
+            assert watched.page.evaluate(CONTRAST) == [], f"{path} {scheme}"
         for width in (360, 1280):
-            seen.page.set_viewport_size({"width": width, "height": 740})
-            assert seen.overflow() == 0, f"{path} {width}"
+            watched.page.set_viewport_size({"width": width, "height": 740})
+            assert watched.overflow() == 0, f"{path} {width}"
 
 
 def test_the_keyboard_alone_is_enough(look: Look) -> None:
@@ -273,28 +275,28 @@ def test_hostile_pages_do_not_run(serving: Serving, look: Look) -> None:
     address = quote(EVIL_URL, safe="")
     views = [f"/view?url={address}&as={tab}" for tab in ("text", "markdown", "links", "headers")]
     wrong = [f"/view?url={quote(EVIL, safe='')}", f"/search?q={quote(EVIL, safe='')}&page={quote(EVIL, safe='')}"]
-    seen = look("/")
+    watched = look("/")
     for path in ["/search?q=piracy", *VIEWS, *views, *wrong]:
-        seen.page.goto(serving.origin + path)
-        assert seen.page.title() != "ran", path
-        assert seen.page.locator(RUNS).count() == 0, path
-    assert {url for url in seen.asked if not url.startswith(serving.origin + "/")} == set()
-    assert [line for line in seen.said if "Failed to load resource: the server responded with" not in line] == []
+        watched.page.goto(serving.origin + path)
+        assert watched.page.title() != "ran", path
+        assert watched.page.locator(RUNS).count() == 0, path
+    assert {url for url in watched.requested_urls if not url.startswith(serving.origin + "/")} == set()
+    assert [line for line in watched.messages if "Failed to load resource: the server responded with" not in line] == []
 
 
 def test_the_page_itself_is_in_a_frame_where_nothing_runs(serving: Serving, look: Look, keep: Keep) -> None:
-    seen = look(f"/view?url={quote(SITE, safe='')}")
-    frame = seen.page.frame_locator("iframe")
+    watched = look(f"/view?url={quote(SITE, safe='')}")
+    frame = watched.page.frame_locator("iframe")
     expect(frame.get_by_text("On", exact=True)).to_have_css("color", "rgb(4, 5, 6)")
     assert frame.locator("img").evaluate("image => image.naturalWidth") == 7
-    keep(seen, "view")
+    keep(watched, "view")
     frame.get_by_text("On", exact=True).click()
     expect(frame.get_by_text("You are here")).to_be_visible()
-    seen.page.goto(f"{serving.origin}/view?url={quote(EVIL_URL, safe='')}")
+    watched.page.goto(f"{serving.origin}/view?url={quote(EVIL_URL, safe='')}")
     expect(frame.get_by_text("More piracy")).to_be_visible()
-    assert seen.page.frames[1].title() != "ran"
-    assert all("Blocked script execution" in line or "404" in line for line in seen.said), seen.said
-    assert {url for url in seen.asked if not url.startswith(serving.origin + "/")} == set()
+    assert watched.page.frames[1].title() != "ran"
+    assert all("Blocked script execution" in line or "404" in line for line in watched.messages), watched.messages
+    assert {url for url in watched.requested_urls if not url.startswith(serving.origin + "/")} == set()
 
 
 def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep: Keep) -> None:
@@ -320,34 +322,34 @@ def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep
 
 
 def test_through_the_proxy_the_web_is_where_it_was(look: Look, keep: Keep) -> None:
-    seen = look("http://webemu/search?q=front+site:site.example", proxied=True)
-    seen.page.get_by_role("heading", name="Front").get_by_role("link").click()
-    expect(seen.page).to_have_url(f"{SITE}/")
-    expect(seen.page.locator("body")).to_have_css("background-color", "rgb(240, 248, 255)")
-    assert seen.page.locator("img").evaluate("image => image.naturalWidth") == 7
-    keep(seen, "proxy")
-    seen.page.get_by_text("On", exact=True).click()
-    expect(seen.page).to_have_url(f"{SITE}/next")
-    seen.page.go_back()
-    expect(seen.page).to_have_url(f"{SITE}/")
-    seen.page.go_back()
-    expect(seen.page.get_by_role("searchbox")).to_have_value("front site:site.example")
-    assert [line for line in seen.said if "favicon" not in line and "404" not in line] == []
+    watched = look("http://webemu/search?q=front+site:site.example", proxied=True)
+    watched.page.get_by_role("heading", name="Front").get_by_role("link").click()
+    expect(watched.page).to_have_url(f"{SITE}/")
+    expect(watched.page.locator("body")).to_have_css("background-color", "rgb(240, 248, 255)")
+    assert watched.page.locator("img").evaluate("image => image.naturalWidth") == 7
+    keep(watched, "proxy")
+    watched.page.get_by_text("On", exact=True).click()
+    expect(watched.page).to_have_url(f"{SITE}/next")
+    watched.page.go_back()
+    expect(watched.page).to_have_url(f"{SITE}/")
+    watched.page.go_back()
+    expect(watched.page.get_by_role("searchbox")).to_have_value("front site:site.example")
+    assert [line for line in watched.messages if "favicon" not in line and "404" not in line] == []
 
 
 def test_the_generated_web_is_browsed(look: Look, keep: Keep) -> None:
-    seen = look(f"{WIKI}/", proxied=True)
-    expect(seen.page).to_have_url(f"{WIKI}/wiki/Main_Page")
-    link = seen.page.locator("main a[href^='/wiki/']:not([href*=':'])").first
+    watched = look(f"{WIKI}/", proxied=True)
+    expect(watched.page).to_have_url(f"{WIKI}/wiki/Main_Page")
+    link = watched.page.locator("main a[href^='/wiki/']:not([href*=':'])").first
     target = link.get_attribute("href")
     link.click()
-    expect(seen.page).to_have_url(f"{WIKI}{target}")
-    expect(seen.page.locator("#firstHeading")).to_be_visible()
-    keep(seen, "generated")
-    seen.page.go_back()
-    expect(seen.page).to_have_url(f"{WIKI}/wiki/Main_Page")
-    assert {urlsplit(url).hostname for url in seen.asked} == {"en.openlexicon.org"}
-    assert [line for line in seen.said if "favicon" not in line and "404" not in line] == []
+    expect(watched.page).to_have_url(f"{WIKI}{target}")
+    expect(watched.page.locator("#firstHeading")).to_be_visible()
+    keep(watched, "generated")
+    watched.page.go_back()
+    expect(watched.page).to_have_url(f"{WIKI}/wiki/Main_Page")
+    assert {urlsplit(url).hostname for url in watched.requested_urls} == {"en.openlexicon.org"}
+    assert [line for line in watched.messages if "favicon" not in line and "404" not in line] == []
 
 
 @pytest.mark.skipif(not SHARED, reason="WEBEMU_SHARED does not name the folder of real archives")
@@ -361,9 +363,9 @@ def test_the_generated_web_is_browsed(look: Look, keep: Keep) -> None:
 def test_real_pages_have_their_styles_and_pictures(
     look: Look, keep: Keep, name: str, url: str, font: str, image: str
 ) -> None:
-    seen = look(url, proxied=True)
-    assert font in seen.page.evaluate("getComputedStyle(document.body).fontFamily")
-    assert seen.page.evaluate(f"document.fonts.ready.then(() => document.fonts.check('16px \"{font}\"'))")
-    picture = seen.page.locator(f"img[src*='{image}']").first
+    watched = look(url, proxied=True)
+    assert font in watched.page.evaluate("getComputedStyle(document.body).fontFamily")
+    assert watched.page.evaluate(f"document.fonts.ready.then(() => document.fonts.check('16px \"{font}\"'))")
+    picture = watched.page.locator(f"img[src*='{image}']").first
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 10
-    keep(seen, f"real-{name}")
+    keep(watched, f"real-{name}")

@@ -46,15 +46,15 @@ def test_the_room_is_never_exceeded_and_always_counted(puts: list[tuple[str, int
     for name, size in puts:
         cache.put(key(name), b"x" * size)
         assert cache.used_bytes <= cache.capacity_bytes
-    kept = [body for name in "abcdefgh" if (body := cache.get(key(name))) is not None]
-    assert cache.used_bytes == sum(len(body) + len(key("a")[2]) + ENTRY_OVERHEAD_BYTES for body in kept)
+    bodies = [body for name in "abcdefgh" if (body := cache.get(key(name))) is not None]
+    assert cache.used_bytes == sum(len(body) + len(key("a")[2]) + ENTRY_OVERHEAD_BYTES for body in bodies)
 
 
 def test_what_many_want_at_once_is_made_once() -> None:
-    cache, made, start = Cache(1), [], Barrier(8)
+    cache, calls, start = Cache(1), [], Barrier(8)
 
     def make() -> str:
-        made.append(1)
+        calls.append(1)
         sleep(0.05)
         return "worked out"
 
@@ -64,7 +64,7 @@ def test_what_many_want_at_once_is_made_once() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(ask, range(8))) == {"worked out"}
-    assert (len(made), cache.contains("key"), cache.misses, cache.hits) == (1, True, 1, 7)
+    assert (len(calls), cache.contains("key"), cache.misses, cache.hits) == (1, True, 1, 7)
 
 
 def test_what_cannot_be_made_is_raised_to_all_and_not_kept() -> None:
@@ -91,9 +91,9 @@ def test_what_is_made_without_room_is_answered_and_not_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 200_000)), max_size=60))
-def test_the_room_holds_whatever_is_kept_in_it(made: list[tuple[str, int]]) -> None:
+def test_the_room_holds_whatever_is_kept_in_it(entries: list[tuple[str, int]]) -> None:
     cache = Cache(1)
-    for name, size in made:
+    for name, size in entries:
         cache.put(key(name), b"x" * (size // 2))
         cache.get_or_compute(name, lambda: name, lambda _: size)  # noqa: B023
         assert 0 <= cache.used_bytes <= cache.capacity_bytes

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.archived import DIGEST, HARBOUR, asked, header, index, wayback, world_of
-from tests.crawls import Seen, html, ingest, write
+from tests.api.archived import DIGEST, HARBOUR, ask_archive, header, index, wayback, world_of
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.archives import listing
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
@@ -20,7 +20,9 @@ LONG = "https://long.example/" + "x" * 600
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return world_of(tmp_path_factory.mktemp("cdx"), Seen(LONG + "1", html("1")), Seen(LONG + "2", html("2")))
+    return world_of(
+        tmp_path_factory.mktemp("cdx"), CaptureSpec(LONG + "1", html("1")), CaptureSpec(LONG + "2", html("2"))
+    )
 
 
 def lines(world: World, query: str) -> list[str]:
@@ -115,24 +117,24 @@ def test_counters_and_originals(world: World) -> None:
 
 
 def test_a_resume_key_goes_on_where_it_stopped(world: World) -> None:
-    whole, query, key = lines(world, "*.example"), "*.example&limit=3&showResumeKey=true", ""
-    found: list[str] = []
-    for _ in range(len(whole)):
+    all_lines, query, key = lines(world, "*.example"), "*.example&limit=3&showResumeKey=true", ""
+    collected: list[str] = []
+    for _ in range(len(all_lines)):
         part = lines(world, query + (f"&resumeKey={quote(key)}" if key else ""))
         key = part.pop() if len(part) > 3 else ""
-        found += [line for line in part if line]
+        collected += [line for line in part if line]
         if not key:
             break
-    assert found == whole
+    assert collected == all_lines
     table = json.loads(wayback(world, CDX + "*.example&limit=1&showResumeKey=true&output=json").body)
     assert (table[2], len(table[3])) == ([], 1)
 
 
 def test_pages_are_the_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "BLOCK", 2)
-    whole, scope = lines(world, "*.example"), "example&matchType=domain&pageSize=2"
+    all_lines, scope = lines(world, "*.example"), "example&matchType=domain&pageSize=2"
     count = int(lines(world, f"{scope}&showNumPages=true")[0])
-    assert count == -(-len(whole) // 4)
+    assert count == -(-len(all_lines) // 4)
     assert [line for page in range(count) for line in lines(world, f"{scope}&page={page}")] == lines(world, scope)
     with pytest.raises(BadRequest, match=f"Last Page is {count - 1}"):
         lines(world, f"{scope}&page={count}")
@@ -197,18 +199,18 @@ def test_common_crawl_lines(world: World) -> None:
 
 
 def test_common_crawl_filters(world: World) -> None:
-    def found(query: str) -> list[str]:
+    def days(query: str) -> list[str]:
         reply = index(world, crawl(world) + f"harbour.example&output=text&fl=timestamp{query}")
         return [line[6:8] for line in reply.body.decode().splitlines()] if reply.status == 200 else []
 
-    assert found("&filter==status:200") == ["01", "20"]
-    assert found("&filter=!=status:200") == ["02", "03"]
-    assert found("&filter=status:0") == ["01", "02", "03", "20"]
-    assert found("&filter=~timestamp:2024010") == ["01", "02", "03"]
-    assert found("&filter=!~timestamp:.*01$") == ["01", "02", "03", "20"]
-    assert found("&filter==statuscode:301") == ["02"]
-    assert found("&sort=reverse&limit=1") == ["20"]
-    assert found("&closest=20240119&limit=1") == ["20"]
+    assert days("&filter==status:200") == ["01", "20"]
+    assert days("&filter=!=status:200") == ["02", "03"]
+    assert days("&filter=status:0") == ["01", "02", "03", "20"]
+    assert days("&filter=~timestamp:2024010") == ["01", "02", "03"]
+    assert days("&filter=!~timestamp:.*01$") == ["01", "02", "03", "20"]
+    assert days("&filter==statuscode:301") == ["02"]
+    assert days("&sort=reverse&limit=1") == ["20"]
+    assert days("&closest=20240119&limit=1") == ["20"]
 
 
 def test_common_crawl_says_404_and_counts_pages(world: World) -> None:
@@ -222,9 +224,9 @@ def test_common_crawl_says_404_and_counts_pages(world: World) -> None:
 
 
 def test_crawls_are_known_by_their_ids(tmp_path: Path) -> None:
-    named = Seen("", "isPartOf: CC-MAIN-2023-50\r\n", kind="warcinfo", mime="application/warc-fields")
-    write(tmp_path / "a.warc.gz", [named, Seen(HARBOUR, html("Old"), 2)])
-    write(tmp_path / "b.warc.gz", [Seen(HARBOUR, html("New"), 9)])
+    named = CaptureSpec("", "isPartOf: CC-MAIN-2023-50\r\n", kind="warcinfo", mime="application/warc-fields")
+    write(tmp_path / "a.warc.gz", [named, CaptureSpec(HARBOUR, html("Old"), 2)])
+    write(tmp_path / "b.warc.gz", [CaptureSpec(HARBOUR, html("New"), 9)])
     ingest(tmp_path / "c", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
     world = open_world(tmp_path / "c")
     listed = json.loads(index(world, "/collinfo.json").body)
@@ -232,8 +234,8 @@ def test_crawls_are_known_by_their_ids(tmp_path: Path) -> None:
     assert len(listed) == len({one["id"] for one in listed}) == 60
     assert listed[0]["cdx-api"] == "https://index.commoncrawl.org/CC-MAIN-2024-02-index"
     for crawl, name in (("2023-50", "a"), ("2024-02", "b")):
-        found = json.loads(index(world, f"/CC-MAIN-{crawl}-index?url={HARBOUR}&output=json").body)
-        assert found["filename"] == f"crawl-data/CC-MAIN-{crawl}/{name}.warc.gz"
+        entry = json.loads(index(world, f"/CC-MAIN-{crawl}-index?url={HARBOUR}&output=json").body)
+        assert entry["filename"] == f"crawl-data/CC-MAIN-{crawl}/{name}.warc.gz"
 
 
 @pytest.mark.skipif("WEBEMU_SHARED" not in os.environ, reason="WEBEMU_SHARED names no folder with real archives")
@@ -242,8 +244,8 @@ def test_lines_equal_those_of_pywb(tmp_path: Path) -> None:
     shared = Path(os.environ["WEBEMU_SHARED"]) / "data" / "warc"
     ingest(tmp_path / "c", shared / sample / "warcs" / "iana.warc.gz")
     fields = "urlkey,timestamp,original,mimetype,statuscode,digest,length,offset"
-    ours = asked(open_world(tmp_path / "c"), f"{CDX}*.org&fl={fields}").body.decode().splitlines()
-    theirs = (shared / "_indexes" / sample / "cdx" / "iana.cdx").read_text().splitlines()[1:]
-    wanted = [" ".join([*row[:6], row[8], row[9]]) for row in (line.split(" ") for line in theirs)]
-    assert len(wanted) > 100
-    assert sorted(ours) == sorted(line for line in wanted if line.startswith("org,"))
+    own_lines = ask_archive(open_world(tmp_path / "c"), f"{CDX}*.org&fl={fields}").body.decode().splitlines()
+    pywb_lines = (shared / "_indexes" / sample / "cdx" / "iana.cdx").read_text().splitlines()[1:]
+    expected = [" ".join([*row[:6], row[8], row[9]]) for row in (line.split(" ") for line in pywb_lines)]
+    assert len(expected) > 100
+    assert sorted(own_lines) == sorted(line for line in expected if line.startswith("org,"))

@@ -23,7 +23,7 @@ from webemu.api.proxy.response_cycle import BufferedResponseCycle
 from webemu.emulator.config import Config
 
 
-def held() -> int:
+def count_connections() -> int:
     return sum(isinstance(one, HttpProtocol | BufferedResponseCycle) for one in gc.get_objects())
 
 
@@ -49,7 +49,7 @@ def test_an_ended_connection_leaves_no_cycles(tmp_path: Path) -> None:
         gc.collect()
         gc.disable()
         try:
-            before = held()
+            before = count_connections()
             for _ in range(5):
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
                 for path in ("/v1/find?url=https://a.example/x&pattern=the", "/health", "/serper/", "/v1/stats"):
@@ -57,9 +57,9 @@ def test_an_ended_connection_leaves_no_cycles(tmp_path: Path) -> None:
                     connection.getresponse().read()
                 connection.close()
             until = time.monotonic() + 10
-            while held() > before and time.monotonic() < until:
+            while count_connections() > before and time.monotonic() < until:
                 time.sleep(0.05)
-            assert held() == before
+            assert count_connections() == before
         finally:
             gc.enable()
 
@@ -89,12 +89,12 @@ CHUNKED = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ch
 def test_states_follow_each_other_as_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes], statuses: list[int]
 ) -> None:
-    seen: list[tuple[Enum, Enum]] = []
+    transitions: list[tuple[Enum, Enum]] = []
 
     def set_and_note(protocol: HttpProtocol, name: str, value: object) -> None:
         before = getattr(protocol, name, None)
         if isinstance(value, Reading | Intake | InlineTurn) and isinstance(before, Enum) and before is not value:
-            seen.append((before, value))
+            transitions.append((before, value))
         object.__setattr__(protocol, name, value)
 
     monkeypatch.setattr(HttpProtocol, "__setattr__", set_and_note)
@@ -106,8 +106,8 @@ def test_states_follow_each_other_as_allowed(
         client.shutdown(socket.SHUT_WR)
         received = b"".join(iter(lambda: client.recv(65536), b""))
     assert [int(part[:3]) for part in received.split(b"HTTP/1.1 ")[1:]] == statuses
-    assert [move for move in seen if move[1] not in MOVES[move[0]]] == []
-    assert statuses == [431] or any(move[1] is Reading.HEAD for move in seen)
+    assert [move for move in transitions if move[1] not in MOVES[move[0]]] == []
+    assert statuses == [431] or any(move[1] is Reading.HEAD for move in transitions)
 
 
 def test_every_state_can_be_reached_and_has_moves() -> None:

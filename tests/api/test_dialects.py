@@ -15,7 +15,7 @@ import orjson
 import pytest
 from lxml import html as lxml_html
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api import dialects
 from webemu.api.app import create_app
 from webemu.api.bench.request_factory import SEARCH_REQUESTS
@@ -35,17 +35,17 @@ COUNT = 5
 WORDS = ("lighthouse", "harbour", "ships", "river", "keeper")
 KEYED = dict.fromkeys(("X-API-KEY", "X-Subscription-Token", "Ocp-Apim-Subscription-Key"), "good")  # fmt: skip
 SCHEMES = {"kagi": "Bot"}
-"""Before the key in `Authorization`; the others' is `Bearer`."""
+"""The word before the key in `Authorization`; services that are not here use `Bearer`."""
 
 
 def at(*names: str, link: str = "url") -> Callable[[httpx.Response], list[str]]:
     """The links of a JSON list; an absent list has none."""
 
     def links(answer: httpx.Response) -> list[str]:
-        found = answer.json()
+        value = answer.json()
         for name in names:
-            found = found.get(name, {}) if isinstance(found, dict) else found
-        return [one[link] for one in found]
+            value = value.get(name, {}) if isinstance(value, dict) else value
+        return [one[link] for one in value]
 
     return links
 
@@ -96,19 +96,21 @@ LINKS = {
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
 }
-"""Where the links are in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
+"""The path to the links in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
 WITHOUT_SEARCH = {"jina"}
 ANY_PATH = {"jina", "jina-search"}
-"""Whose path is what is asked for."""
+"""The services whose path is the URL or query itself."""
 SAYS_NOTHING = {"jina-search": 422, "linkup": 400}
 """Statuses of those to whom no result is an error of the asker's."""
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
-def crawl() -> Iterator[Seen]:
+def crawl() -> Iterator[CaptureSpec]:
     for number in range(40):
-        said = " ".join(word for place, word in enumerate(WORDS) if number % (place + 2) == 0)
-        yield Seen(f"https://site{number % 17}.example/{number}", html(f"Page {number}", f"It tells of {said}."), 2)
+        sentence = " ".join(word for place, word in enumerate(WORDS) if number % (place + 2) == 0)
+        yield CaptureSpec(
+            f"https://site{number % 17}.example/{number}", html(f"Page {number}", f"It tells of {sentence}."), 2
+        )
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +203,7 @@ def test_members_that_nobody_knows_are_ignored(name: str, ask: Asking) -> None:
 
 
 def own_shape(answer: httpx.Response) -> bool:
-    """Whether it is not said as this server itself says it."""
+    """Return True if a refusal does not have the shape of this server's own."""
     is_ours = b'"snapshot"' in answer.content or b'"action"' in answer.content
     return bool(answer.content) and not is_ours and not answer.headers["Content-Type"].startswith("text/plain")
 
@@ -245,8 +247,8 @@ class Broken:
 
 @pytest.fixture(scope="module")
 def broken(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asking:
-    gone = World(world.snapshot, cast(Ranker, Broken(world.ranker)), world.page_store, world.figures())
-    return asking(gone, tmp_path_factory.mktemp("none"), "good")
+    broken_world = World(world.snapshot, cast(Ranker, Broken(world.ranker)), world.page_store, world.figures())
+    return asking(broken_world, tmp_path_factory.mktemp("none"), "good")
 
 
 def test_an_outage_is_marked_as_ours(name: str, broken: Asking) -> None:
@@ -256,7 +258,7 @@ def test_an_outage_is_marked_as_ours(name: str, broken: Asking) -> None:
     assert own_shape(answer)
 
 
-@pytest.mark.parametrize("dialect", [one for one in DIALECTS if one.hosts], ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", [one for one in DIALECTS if one.hosts], ids=lambda dialect: dialect.name)
 def test_by_name_as_below_its_prefix(dialect: Dialect, ask: Asking) -> None:
     for host in dialect.hosts:
         by_name = ask("OPTIONS", f"https://{host}/no/such/path")

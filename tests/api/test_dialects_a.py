@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from tests.api.conftest import Ask, asking
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
@@ -48,24 +48,26 @@ NEW = (
 )
 TWO = '<a href="/docs/two">Two</a>'
 RECORDS = [
-    Seen(PORT, html("Port of Aldmere", "The lighthouse of Aldmere stands at the port.", MENU), 2),
-    Seen(
+    CaptureSpec(PORT, html("Port of Aldmere", "The lighthouse of Aldmere stands at the port.", MENU), 2),
+    CaptureSpec(
         f"{PORT}harbour",
         html("Harbour", "The harbour opened in 1887.", '<a href="/docs/two">Two</a>', FAKE, head=NEW),
         3,
     ),
-    Seen(f"{PORT}docs/one", html("Docs one", "How ships find the lighthouse.", '<a href="/docs/two?v=1">Two</a>'), 4),
-    Seen(f"{PORT}docs/two", html("Docs two", "How ships leave.", f'<a href="{PORT}">Home</a>'), 5),
-    Seen(f"{PORT}docs/two?v=1", html("Docs two, v1", "How ships left."), 5),
-    Seen(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
-    Seen(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
-    Seen(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
-    Seen(f"{PORT}favicon.ico", b"\0\0\1\0", 5, mime="image/vnd.microsoft.icon"),
-    Seen(f"{PORT}secret", html("Secret", "No page links here."), 5),
-    Seen("https://fleet.aldmere.example/", html("Fleet", "Nine ships.", '<a href="/mast">Mast</a>'), 6),
-    Seen("https://fleet.aldmere.example/mast", html("Mast", "Of oak."), 6),
-    Seen("https://river.example/about", html("River", "The river Ouse.", '<a href="/source">Source</a>'), 7),
-    Seen("https://river.example/source", html("Source", "A spring."), 8),
+    CaptureSpec(
+        f"{PORT}docs/one", html("Docs one", "How ships find the lighthouse.", '<a href="/docs/two?v=1">Two</a>'), 4
+    ),
+    CaptureSpec(f"{PORT}docs/two", html("Docs two", "How ships leave.", f'<a href="{PORT}">Home</a>'), 5),
+    CaptureSpec(f"{PORT}docs/two?v=1", html("Docs two, v1", "How ships left."), 5),
+    CaptureSpec(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
+    CaptureSpec(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
+    CaptureSpec(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
+    CaptureSpec(f"{PORT}favicon.ico", b"\0\0\1\0", 5, mime="image/vnd.microsoft.icon"),
+    CaptureSpec(f"{PORT}secret", html("Secret", "No page links here."), 5),
+    CaptureSpec("https://fleet.aldmere.example/", html("Fleet", "Nine ships.", '<a href="/mast">Mast</a>'), 6),
+    CaptureSpec("https://fleet.aldmere.example/mast", html("Mast", "Of oak."), 6),
+    CaptureSpec("https://river.example/about", html("River", "The river Ouse.", '<a href="/source">Source</a>'), 7),
+    CaptureSpec("https://river.example/source", html("Source", "A spring."), 8),
 ]
 
 
@@ -96,7 +98,7 @@ KEYS = {
     "you": ("X-API-Key", ""),
     "kagi": ("Authorization", "Bot "),
 }
-"""How each sends its key."""
+"""The headers with which a client of each service sends its key."""
 
 
 def key(name: str, value: str = "good") -> dict[str, str]:
@@ -207,21 +209,21 @@ def sent(ask: Ask, case: str, headers: dict[str, str]) -> httpx.Response:
     return ask("GET" if body is None else "POST", f"/{name}{path}", headers=headers, **options)
 
 
-def told(answer: httpx.Response) -> dict[str, Any]:
+def summarize(answer: httpx.Response) -> dict[str, Any]:
     reason = answer.headers.get("X-Webemu-Reason")
     return {"status": answer.status_code, **({"reason": reason} if reason else {}), "body": answer.json()}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_wire(case: str, ask: Ask, golden: Callable[[str, Any], None]) -> None:
-    golden(case, told(sent(ask, case, key(case.partition("_")[0]))))
+    golden(case, summarize(sent(ask, case, key(case.partition("_")[0]))))
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_bad_key(name: str, ask: Ask, golden: Callable[[str, Any], None]) -> None:
     case = next(case for case in CASES if case.startswith(f"{name}_"))
-    golden(f"{name}_bad_key", told(sent(ask, case, key(name, "bad"))))
-    assert told(sent(ask, case, {}))["reason"] == "bad-key"
+    golden(f"{name}_bad_key", summarize(sent(ask, case, key(name, "bad"))))
+    assert summarize(sent(ask, case, {}))["reason"] == "bad-key"
 
 
 def dialect(name: str) -> Dialect:
@@ -247,31 +249,31 @@ REFUSED: dict[str, EmulatorError] = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_refusals(name: str, golden: Callable[[str, Any], None]) -> None:
-    asked = request("/v1/search", authorization="Bearer good")
-    found = {}
+    refused_request = request("/v1/search", authorization="Bearer good")
+    refusals = {}
     for why, error in REFUSED.items():
-        reply = dialect(name).render_error(error, asked)
+        reply = dialect(name).render_error(error, refused_request)
         extra = {n.decode(): v.decode() for n, v in reply.headers if n not in (b"Content-Type", b"Content-Length")}
-        found[why] = {"status": reply.status, **extra, "body": orjson.loads(reply.body)}
-    assert found["rate_limited"]["status"] == 429
-    assert 500 <= found["outage"]["status"] < 600
-    golden(f"{name}_refusals", found)
+        refusals[why] = {"status": reply.status, **extra, "body": orjson.loads(reply.body)}
+    assert refusals["rate_limited"]["status"] == 429
+    assert 500 <= refusals["outage"]["status"] < 600
+    golden(f"{name}_refusals", refusals)
 
 
-def crawled(ask: Ask, version: str, **asked: Any) -> dict[str, Any]:
+def crawled(ask: Ask, version: str, **options: Any) -> dict[str, Any]:
     """The answers to a crawl, joined as clients join them."""
-    begun = ask("POST", f"/{version}/crawl", headers=key("firecrawl"), json=asked).json()
-    assert begun["url"] == f"http://webemu/{version}/crawl/{begun['id']}"
-    path, found, documents = f"/{version}/crawl/{begun['id']}", {}, []
+    job = ask("POST", f"/{version}/crawl", headers=key("firecrawl"), json=options).json()
+    assert job["url"] == f"http://webemu/{version}/crawl/{job['id']}"
+    path, status, documents = f"/{version}/crawl/{job['id']}", {}, []
     while path:
-        found = ask("GET", path, headers=key("firecrawl")).json()
-        documents += found["data"]
-        path = found.get("next", "").removeprefix("http://webemu")
-    return {**found, "data": documents}
+        status = ask("GET", path, headers=key("firecrawl")).json()
+        documents += status["data"]
+        path = status.get("next", "").removeprefix("http://webemu")
+    return {**status, "data": documents}
 
 
-def urls_of(found: dict[str, Any]) -> list[str]:
-    return [one["metadata"]["url"] for one in found["data"]]
+def urls_of(status: dict[str, Any]) -> list[str]:
+    return [one["metadata"]["url"] for one in status["data"]]
 
 
 def test_a_firecrawl_crawl(ask: Ask, golden: Callable[[str, Any], None]) -> None:
@@ -300,14 +302,14 @@ def test_a_crawl_page_by_page(ask: Ask) -> None:
     job = ask("POST", "/v2/crawl", headers=key("firecrawl"), json={"url": PORT, "ignoreQueryParameters": True}).json()[
         "id"
     ]
-    whole = ask("GET", f"/v2/crawl/{job}", headers=key("firecrawl")).json()
-    assert whole["total"] == len(whole["data"]) == 5
-    seen = []
+    status = ask("GET", f"/v2/crawl/{job}", headers=key("firecrawl")).json()
+    assert status["total"] == len(status["data"]) == 5
+    urls = []
     for skip in range(0, 5, 2):
         part = ask("GET", f"/v2/crawl/{job}?skip={skip}&limit=2", headers=key("firecrawl")).json()
         assert part.get("next") == (f"http://webemu/v2/crawl/{job}?skip={skip + 2}" if skip < 4 else None)
-        seen += urls_of(part)
-    assert seen == urls_of(whole)
+        urls += urls_of(part)
+    assert urls == urls_of(status)
     assert ask("DELETE", f"/v2/crawl/{job}", headers=key("firecrawl")).json()["status"] == "cancelled"
     assert ask("GET", f"/v2/crawl/{job}/errors", headers=key("firecrawl")).json() == {"errors": [], "robotsBlocked": []}
 
@@ -319,8 +321,8 @@ def test_ids_that_are_none(job: str, ask: Ask) -> None:
 
 
 def test_a_hostile_pattern_costs_nothing(ask: Ask) -> None:
-    asked = {"url": PORT, "select_paths": ["(a+)+$", "(?:(?:a|a)*)*zz"]}
-    assert ask("POST", "/tavily/map", headers=key("tavily"), json=asked).json()["results"] == [PORT]
+    options = {"url": PORT, "select_paths": ["(a+)+$", "(?:(?:a|a)*)*zz"]}
+    assert ask("POST", "/tavily/map", headers=key("tavily"), json=options).json()["results"] == [PORT]
     answer = ask("POST", "/tavily/map", headers=key("tavily"), json={"url": PORT, "select_paths": ["("]})
     assert answer.status_code == 400
     assert "is not a valid regular expression" in answer.json()["detail"]["error"]
@@ -343,7 +345,7 @@ def oddly(body: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", KEYS)
 def test_odd_requests_are_refused_or_answered(name: str, app: App) -> None:
     """A defect would be a 500 marked as ours."""
-    asked = [
+    cases = [
         (f"/{name}{path}", odd)
         for case, (path, body) in CASES.items()
         if case.startswith(f"{name}_") and body
@@ -353,7 +355,7 @@ def test_odd_requests_are_refused_or_answered(name: str, app: App) -> None:
     async def answers() -> list[tuple[int, str, Any]]:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://webemu", headers=key(name)) as client:
-            sent = [(await client.post(path, json=odd), path, odd) for path, odd in asked]
+            sent = [(await client.post(path, json=odd), path, odd) for path, odd in cases]
         return [(one.status_code, path, odd) for one, path, odd in sent if "X-Webemu-Failure" in one.headers]
 
     assert asyncio.run(answers()) == []
@@ -377,15 +379,17 @@ ROOT: list[tuple[str, str, dict[str, str], dict[str, Any]]] = [
     ("", "/search", {}, {"query": "ships", "topn": 3}),
     ("", "/", {"authorization": "Bearer good"}, {"query": "ships"}),
 ]
-"""Whose request without a prefix is: of none of these where no name is given."""
+"""Requests without a prefix, each with the service it belongs to; the name is empty if it belongs to none of these."""
 
 
 @pytest.mark.parametrize(("name", "path", "headers", "body"), ROOT)
 def test_whose_a_request_at_the_root_is(name: str, path: str, headers: dict[str, str], body: dict[str, Any]) -> None:
-    asked = request(path, orjson.dumps(body), **headers)
-    ours = {*KEYS, "serper"}
-    taken = next((one.name for one in DIALECTS if one.name in ours and one.is_meant_at_root(asked)), "")
-    assert taken == name
+    sent_request = request(path, orjson.dumps(body), **headers)
+    named_dialects = {*KEYS, "serper"}
+    recognized = next(
+        (one.name for one in DIALECTS if one.name in named_dialects and one.is_meant_at_root(sent_request)), ""
+    )
+    assert recognized == name
 
 
 def test_pages_for_people_stay_theirs(ask: Ask) -> None:
@@ -402,12 +406,12 @@ def test_ids_name_the_request(ask: Ask) -> None:
 
 
 def test_a_session_sees_its_day(ask: Ask) -> None:
-    """Of what was captured later, nothing is found or mapped."""
+    """Pages that were captured later are neither found nor mapped."""
     then = {**key("firecrawl"), "X-Webemu-Session": "a;at=2024-01-04T00:00:00Z"}
-    known = ask("POST", "/v2/map", headers=then, json={"url": PORT, "sitemap": "only"}).json()["links"]
-    assert [one["url"] for one in known] == [PORT, f"{PORT}harbour"]
-    found = ask("POST", "/v2/search", headers=then, json={"query": "lighthouse"}).json()["data"]["web"]
-    assert [one["url"] for one in found] == [PORT]
+    links = ask("POST", "/v2/map", headers=then, json={"url": PORT, "sitemap": "only"}).json()["links"]
+    assert [one["url"] for one in links] == [PORT, f"{PORT}harbour"]
+    hits = ask("POST", "/v2/search", headers=then, json={"query": "lighthouse"}).json()["data"]["web"]
+    assert [one["url"] for one in hits] == [PORT]
 
 
 def test_a_walk(world: World) -> None:
@@ -415,12 +419,12 @@ def test_a_walk(world: World) -> None:
         bounds = CrawlLimits(depth, breadth, limit, lambda url: "aldmere" in url)
         return [page.url for page in SiteCrawl(world, bounds, None).crawl("www.aldmere.example", also)]
 
-    whole = walked()
-    assert whole[:4] == [PORT, f"{PORT}harbour", f"{PORT}docs/one", "https://fleet.aldmere.example/"]
-    assert len(whole) == len(set(whole)) == 7
+    urls = walked()
+    assert urls[:4] == [PORT, f"{PORT}harbour", f"{PORT}docs/one", "https://fleet.aldmere.example/"]
+    assert len(urls) == len(set(urls)) == 7
     assert walked(depth=0) == [PORT]
     assert walked(breadth=1) == [PORT, f"{PORT}harbour", f"{PORT}docs/two"]
-    assert walked(limit=3) == whole[:3]
+    assert walked(limit=3) == urls[:3]
     assert walked(depth=1, breadth=0, also=(f"{PORT}secret", f"{PORT}lost")) == [PORT, f"{PORT}secret"]
 
 
@@ -432,9 +436,9 @@ def test_links_are_real_ones(world: World) -> None:
 
 
 def test_pages_of_a_site(world: World) -> None:
-    own = [page.url for page in list_pages(world, "aldmere.example", False, None)]
-    assert len(own) == 6
-    assert all(url.startswith(PORT) for url in own)
+    urls = [page.url for page in list_pages(world, "aldmere.example", False, None)]
+    assert len(urls) == 6
+    assert all(url.startswith(PORT) for url in urls)
     assert len(list(list_pages(world, "aldmere.example", True, None))) == 8
     assert list(list_pages(world, "nowhere.example", True, None)) == []
 
@@ -447,7 +451,7 @@ def test_hosts_of_a_site() -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "shown"),
+    ("head", "expected"),
     [
         ('<link rel=icon href="/a.png">', f"{PORT}a.png"),
         ('<LINK HREF="b.ico" REL="Shortcut Icon">', f"{PORT}b.ico"),
@@ -457,24 +461,24 @@ def test_hosts_of_a_site() -> None:
         ("<link rel=icon" + " a" * 40_000, ""),
     ],
 )
-def test_the_icon_of_a_document(head: str, shown: str) -> None:
-    assert read_icon_url(head, PORT) == shown
+def test_the_icon_of_a_document(head: str, expected: str) -> None:
+    assert read_icon_url(head, PORT) == expected
 
 
 def test_a_head_of_any_kind_is_read() -> None:
     hostile = "<meta " + "a" * 4000 + "><meta name=x content=&#xD800;>" + "<meta name='y' content='1'>" * 5000
-    found = read_metas(hostile)
-    assert found[0] == ("x", "\ufffd")
-    assert {name for name, _ in found[1:]} == {"y"}
+    metas = read_metas(hostile)
+    assert metas[0] == ("x", "\ufffd")
+    assert {name for name, _ in metas[1:]} == {"y"}
     assert read_language('<html data-x="1" lang=pt-BR>') == "pt-BR"
 
 
 def test_firecrawl_gives_the_whole_page_on_request(ask: Ask) -> None:
-    asked = {"url": "https://river.example/about", "formats": ["markdown"]}
-    content, whole = (
-        ask("POST", "/v2/scrape", headers=key("firecrawl"), json=asked | options).json()["data"]["markdown"]
+    options_base = {"url": "https://river.example/about", "formats": ["markdown"]}
+    content, page_markdown = (
+        ask("POST", "/v2/scrape", headers=key("firecrawl"), json=options_base | options).json()["data"]["markdown"]
         for options in ({}, {"onlyMainContent": False})
     )
     assert "The river Ouse." in content
-    assert "The river Ouse." in whole
-    assert "[Source](https://river.example/source)" in whole
+    assert "The river Ouse." in page_markdown
+    assert "[Source](https://river.example/source)" in page_markdown

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.http.request import Request
@@ -30,15 +30,20 @@ EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(3)?x='><script>alert(4
 TRAP = "Trap ]);DDG.duckbar.load('news', {});"
 PUBLISHED = '<meta property="article:published_time" content="2024-01-03T08:00:00Z">'
 RECORDS = [
-    Seen("https://www.aldmere.example/light/house", html("Lighthouse", "The lighthouse of Aldmere & its keeper."), 2),
-    Seen("http://harbour.example/?a=1&b=2", html("", "A lighthouse stands at the old harbour."), 3),
-    Seen("https://papers.example/light.pdf", html("Lamps", "Of the lamps of a lighthouse."), 9),
-    Seen(EVIL_URL, html(EVIL.replace("<", "&lt;"), f"Piracy {EVIL}".replace("<", "&lt;")), 4),
-    Seen("https://gazette.example/storm", html("Storm", "A storm broke the old quay.", head=PUBLISHED), 9),
-    Seen("https://atlas.example/storm", html("Storms", "What a storm is."), 9),
-    Seen("https://trap.example/", html(TRAP, "A trap for scripts."), 9),
-    Seen("https://serpapi.com/blog", html("A blog", "What SerpAPI writes."), 5),
-    *(Seen(f"https://n{n}.example/", html(f"Number {n}", f"The number {n} of many numbers."), 6) for n in range(30)),
+    CaptureSpec(
+        "https://www.aldmere.example/light/house", html("Lighthouse", "The lighthouse of Aldmere & its keeper."), 2
+    ),
+    CaptureSpec("http://harbour.example/?a=1&b=2", html("", "A lighthouse stands at the old harbour."), 3),
+    CaptureSpec("https://papers.example/light.pdf", html("Lamps", "Of the lamps of a lighthouse."), 9),
+    CaptureSpec(EVIL_URL, html(EVIL.replace("<", "&lt;"), f"Piracy {EVIL}".replace("<", "&lt;")), 4),
+    CaptureSpec("https://gazette.example/storm", html("Storm", "A storm broke the old quay.", head=PUBLISHED), 9),
+    CaptureSpec("https://atlas.example/storm", html("Storms", "What a storm is."), 9),
+    CaptureSpec("https://trap.example/", html(TRAP, "A trap for scripts."), 9),
+    CaptureSpec("https://serpapi.com/blog", html("A blog", "What SerpAPI writes."), 5),
+    *(
+        CaptureSpec(f"https://n{n}.example/", html(f"Number {n}", f"The number {n} of many numbers."), 6)
+        for n in range(30)
+    ),
 ]
 Ask = Callable[..., httpx.Response]
 
@@ -186,24 +191,24 @@ CASES: dict[str, tuple[str, str, Any]] = {
     ],
 )
 def test_related_searches_stand_where_services_have_them(path: Any, method: str, url: str, ask: Ask) -> None:
-    found = ask(method, url, headers={**HEADERS, "Authorization": "Bot good"}).json()
+    value = ask(method, url, headers={**HEADERS, "Authorization": "Bot good"}).json()
     for name in path:
-        found = [one[name] for one in found] if isinstance(found, list) and isinstance(name, str) else found[name]
-    assert found
-    assert all(query.startswith("number ") for query in found)
+        value = [one[name] for one in value] if isinstance(value, list) and isinstance(name, str) else value[name]
+    assert value
+    assert all(query.startswith("number ") for query in value)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_over_the_wire(name: str, ask: Ask, golden: Callable[[str, Any], None]) -> None:
     method, url, body = CASES[name]
     answer = ask(method, url, json=body, headers=HEADERS)
-    golden(f"dialect_{name}", shown(answer.status_code, answer.headers, answer.content))
+    golden(f"dialect_{name}", summarize(answer.status_code, answer.headers, answer.content))
 
 
-def shown(status: int, headers: Any, body: bytes) -> dict[str, Any]:
+def summarize(status: int, headers: Any, body: bytes) -> dict[str, Any]:
     kind = headers["content-type"]
-    told = orjson.loads(body) if ("json" in kind and body) or body.startswith(b"{") else body.decode().splitlines()
-    return {"status": status, "type": kind, "body": told}
+    document = orjson.loads(body) if ("json" in kind and body) or body.startswith(b"{") else body.decode().splitlines()
+    return {"status": status, "type": kind, "body": document}
 
 
 REFUSALS = {
@@ -225,7 +230,9 @@ def test_refusals(name: str, golden: Callable[[str, Any], None]) -> None:
 
     def refused(error: EmulatorError) -> dict[str, Any]:
         reply = dialect.render_error(error, request)
-        return shown(reply.status, {key.decode().lower(): value.decode() for key, value in reply.headers}, reply.body)
+        return summarize(
+            reply.status, {key.decode().lower(): value.decode() for key, value in reply.headers}, reply.body
+        )
 
     golden(f"dialect_{name}_refusals", {reason: refused(error) for reason, error in REFUSALS.items()})
 
@@ -252,12 +259,12 @@ def test_without_a_key(name: str, ask: Ask) -> None:
 
 @pytest.mark.parametrize("way", ["json", "query", "get", "form"])
 def test_the_ways_to_ask_serper(way: str, ask: Ask) -> None:
-    asked = {"q": "lamps", "gl": "us"}
+    parameters = {"q": "lamps", "gl": "us"}
     answer = {
-        "json": lambda: ask("POST", f"{SERPER}/search", json=asked, headers=HEADERS),
-        "query": lambda: ask("POST", f"{SERPER}/search", params=asked, headers=HEADERS),
-        "get": lambda: ask("GET", f"{SERPER}/search", params={**asked, "api_key": "good"}),
-        "form": lambda: ask("POST", f"{SERPER}/search", data=asked, headers=HEADERS),
+        "json": lambda: ask("POST", f"{SERPER}/search", json=parameters, headers=HEADERS),
+        "query": lambda: ask("POST", f"{SERPER}/search", params=parameters, headers=HEADERS),
+        "get": lambda: ask("GET", f"{SERPER}/search", params={**parameters, "api_key": "good"}),
+        "form": lambda: ask("POST", f"{SERPER}/search", data=parameters, headers=HEADERS),
     }[way]()
     assert [one["title"] for one in answer.json()["organic"]] == ["Lamps"]
 
@@ -299,9 +306,9 @@ def test_a_link_of_any_other_kind_is_left_out(ask: Ask, monkeypatch: pytest.Monk
     real = World._run_search
 
     def searched(self: World, query: Any) -> Any:
-        found = real(self, query)
-        hits = [hit._replace(url_json=b"javascript:alert(1)") for hit in found.hits]
-        return type(found)(found.query, tuple(hits), found.more, found.snapshot)
+        results = real(self, query)
+        hits = [hit._replace(url_json=b"javascript:alert(1)") for hit in results.hits]
+        return type(results)(results.query, tuple(hits), results.more, results.snapshot)
 
     monkeypatch.setattr(World, "_run_search", searched)
     for url, name in PAGES.items():
@@ -319,8 +326,8 @@ def test_any_query_is_answered(text: str, ask: Ask) -> None:
     urls += [f"{DUCK_HOME}/{name}" for name in ("", "d.js", "news.js", "i.js", "ac/", "?format=json")]
     formats = [f"{SEARXNG}?format={one}" for one in ("json", "csv", "rss", "html")]
     for url in (*urls, *formats):
-        asked = {PAGES.get(url, "q"): text}
-        answer = ask("GET", str(httpx.URL(url).copy_merge_params(asked)), headers=HEADERS)
+        parameters = {PAGES.get(url, "q"): text}
+        answer = ask("GET", str(httpx.URL(url).copy_merge_params(parameters)), headers=HEADERS)
         assert answer.status_code == (422 if len(text) > 400 and BRAVE in url else 200), url
         if "rss" in url:
             etree.fromstring(answer.content)
@@ -350,8 +357,8 @@ def test_spans_of_time_are_never_a_defect(ask: Ask) -> None:
 
 def test_a_session_sees_the_web_of_its_day(ask: Ask) -> None:
     early = {**HEADERS, "X-Webemu-Session": "one;at=2024-01-02T13:00:00Z"}
-    found = ask("GET", f"{BRAVE}/web/search?q=lighthouse", headers=early).json()["web"]["results"]
-    assert [one["url"] for one in found] == ["https://www.aldmere.example/light/house"]
+    hits = ask("GET", f"{BRAVE}/web/search?q=lighthouse", headers=early).json()["web"]["results"]
+    assert [one["url"] for one in hits] == ["https://www.aldmere.example/light/house"]
     fresh = ask("GET", f"{SERPAPI}&q=lighthouse&tbs=qdr:d", headers=early).json()
     assert [one["position"] for one in fresh["organic_results"]] == [1]
     assert fresh["search_metadata"]["created_at"] == "2024-01-02 00:00:00 UTC"
@@ -381,8 +388,8 @@ WHOSE = {
 def test_who_answers_at_the_root(who: str, ask: Ask) -> None:
     method, path, options = ROOTS[who]
     body = ask(method, f"http://localhost{path}", **options).text.lower()
-    found = {name for sign, name in WHOSE.items() if sign.lower() in body[:300]}
-    assert found == {who.partition(" ")[0]}
+    services = {name for sign, name in WHOSE.items() if sign.lower() in body[:300]}
+    assert services == {who.partition(" ")[0]}
 
 
 def test_the_page_for_people_is_searxngs_html(ask: Ask) -> None:
@@ -403,19 +410,19 @@ def test_services_of_a_name_are_found_by_it() -> None:
 
 @pytest.mark.parametrize("form", ["json", "csv", "rss", "html"])
 @pytest.mark.parametrize(
-    "asked", ["categories=images", "categories=Videos,files", "category_images=1", "engines=bing images"]
+    "parameters", ["categories=images", "categories=Videos,files", "category_images=1", "engines=bing images"]
 )
-def test_searxng_has_pages_alone(asked: str, form: str, ask: Ask) -> None:
-    shown = ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{asked}")
-    assert shown.status_code == 200
-    assert "aldmere.example" not in shown.text
-    assert "aldmere.example" in ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{asked}&category_general=1").text
+def test_searxng_has_pages_alone(parameters: str, form: str, ask: Ask) -> None:
+    reply = ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{parameters}")
+    assert reply.status_code == 200
+    assert "aldmere.example" not in reply.text
+    assert "aldmere.example" in ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{parameters}&category_general=1").text
 
 
 def test_the_account_of_serpapi(ask: Ask) -> None:
-    found = ask("GET", "https://serpapi.com/account.json?api_key=good").json()
-    assert found["total_searches_left"] == 30_000
-    assert found["api_key"] == "good"
+    account = ask("GET", "https://serpapi.com/account.json?api_key=good").json()
+    assert account["total_searches_left"] == 30_000
+    assert account["api_key"] == "good"
     assert ask("GET", "https://serpapi.com/account?api_key=bad").status_code == 401
 
 

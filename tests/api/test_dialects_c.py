@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
@@ -44,16 +44,18 @@ BODY = (
     '<a href="mailto:port@aldmere.example">Mail</a>',
 )
 RECORDS = [
-    Seen(PORT, html("Port of Aldmere", "The lighthouse of Aldmere is of chalk.", *BODY, head=META), 2),
-    Seen(f"{PORT}harbour", html("Harbour", *HISTORY), 3, headers=(("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),)),
-    Seen(f"{PORT}ships?b=2&a=1", html("Ships", "A ship called lantern."), 4),
-    Seen(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
-    Seen(f"{PORT}away", "", 5, "301 Moved Permanently", headers=(("Location", "https://nowhere.example/"),)),
-    Seen(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
-    Seen(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
-    Seen(f"{PORT}plain", "Plain words of the chalk.", 5, mime="text/plain"),
-    Seen("https://bare.example/", html("Bare", "No page is missing here."), 6),
-    Seen("https://en.wiki.example/w/index.php?title=Aldmere", html("Aldmere", "A town on the Ouse."), 7),
+    CaptureSpec(PORT, html("Port of Aldmere", "The lighthouse of Aldmere is of chalk.", *BODY, head=META), 2),
+    CaptureSpec(
+        f"{PORT}harbour", html("Harbour", *HISTORY), 3, headers=(("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),)
+    ),
+    CaptureSpec(f"{PORT}ships?b=2&a=1", html("Ships", "A ship called lantern."), 4),
+    CaptureSpec(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
+    CaptureSpec(f"{PORT}away", "", 5, "301 Moved Permanently", headers=(("Location", "https://nowhere.example/"),)),
+    CaptureSpec(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
+    CaptureSpec(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
+    CaptureSpec(f"{PORT}plain", "Plain words of the chalk.", 5, mime="text/plain"),
+    CaptureSpec("https://bare.example/", html("Bare", "No page is missing here."), 6),
+    CaptureSpec("https://en.wiki.example/w/index.php?title=Aldmere", html("Aldmere", "A town on the Ouse."), 7),
 ]
 PASSAGES = [
     {"id": "0", "contents": '"Evan Morris"\nEvan Morris was a lawyer of Aldmere. He built the opera house.'},
@@ -209,7 +211,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def shown(answer: httpx.Response) -> dict[str, Any]:
+def summarize(answer: httpx.Response) -> dict[str, Any]:
     """Status, type and body, readable in a diff."""
     kind = answer.headers["content-type"]
     body = answer.json() if kind == "application/json" else answer.text.split("\n")
@@ -219,14 +221,14 @@ def shown(answer: httpx.Response) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_the_wire_format_is_the_golden_one(name: str, ask: Ask, golden: Callable[[str, Any], None]) -> None:
     method, path, options = CASES[name]
-    golden(name, shown(ask(method, path, **options)))
+    golden(name, summarize(ask(method, path, **options)))
 
 
 def named(name: str) -> Dialect:
     return next(dialect for dialect in DIALECTS if dialect.name == name)
 
 
-MINE = (
+LOCAL_CASES = (
     "search-r1",
     "asearcher",
     "browsecomp-plus",
@@ -249,15 +251,15 @@ ERRORS: dict[str, EmulatorError] = {
 }
 
 
-@pytest.mark.parametrize("name", MINE)
+@pytest.mark.parametrize("name", LOCAL_CASES)
 def test_errors_are_in_the_words_of_the_service(name: str, golden: Callable[[str, Any], None]) -> None:
     request = Request("POST", "http", "webemu", "webemu", "/", "", {}, Session())
-    said = {}
+    errors = {}
     for kind, error in ERRORS.items():
         reply = named(name).render_error(error, request)
         headers = {key.decode(): value.decode() for key, value in reply.headers if key.lower() == b"retry-after"}
-        said[kind] = {"status": reply.status, "body": json.loads(reply.body), **headers}
-    golden(f"{name.replace('-', '_')}_errors", said)
+        errors[kind] = {"status": reply.status, "body": json.loads(reply.body), **headers}
+    golden(f"{name.replace('-', '_')}_errors", errors)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +288,7 @@ def test_servers_without_keys_stay_open_where_others_have_keys(world: World, tmp
 
 
 def passages_to_string(results: list[dict[str, Any]]) -> str:
-    """As Search-R1's and verl's clients read a list."""
+    """Format passages as the clients of Search-R1 and verl do."""
     text = ""
     for place, entry in enumerate(results):
         title, *lines = entry["document"]["contents"].split("\n")
@@ -319,9 +321,9 @@ def test_slime_and_asearcher_read_documents_without_nesting(ask: Ask) -> None:
 
 
 def test_browsecomp_plus_reads_one_flat_list(ask: Ask) -> None:
-    [found] = ask("POST", "/browsecomp-plus/retrieve", json={"query": "widened quay"}).json()["result"]
-    assert found["docid"] == f"{PORT}harbour"
-    text = found["document"]["text"]
+    [hit] = ask("POST", "/browsecomp-plus/retrieve", json={"query": "widened quay"}).json()["result"]
+    assert hit["docid"] == f"{PORT}harbour"
+    text = hit["document"]["text"]
     assert text.startswith(HISTORY[0])
     assert 1900 < len(text) <= 2048
 
@@ -435,11 +437,11 @@ def test_a_reader_dates_a_page_as_searches_do(ask: Ask) -> None:
     published = ask("GET", f"/jina/{PORT}", headers=JSON).json()["data"]
     assert published["publishedTime"].startswith("2023-05-01")
     assert "publishedTime" not in ask("GET", f"/jina/{PORT}harbour", headers=JSON).json()["data"]
-    found = ask("GET", "/brave/res/v1/web/search?q=chalk+lighthouse").json()["web"]["results"]
-    assert {one["page_age"][:10] for one in found if one["url"] == PORT} == {"2023-05-01"}
+    hits = ask("GET", "/brave/res/v1/web/search?q=chalk+lighthouse").json()["web"]["results"]
+    assert {one["page_age"][:10] for one in hits if one["url"] == PORT} == {"2023-05-01"}
 
 
 def test_jina_gives_all_of_the_elements_asked_for(ask: Ask) -> None:
-    found = ask("GET", f"/jina/{PORT}", headers={"X-Target-Selector": "p, span"}).text
-    assert "Mind the step." in found
-    assert "The harbour" in found
+    text = ask("GET", f"/jina/{PORT}", headers={"X-Target-Selector": "p, span"}).text
+    assert "Mind the step." in text
+    assert "The harbour" in text

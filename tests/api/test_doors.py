@@ -44,7 +44,7 @@ PROGRAMS = {
         "s, b, h = asyncio.run(get())"
     ),
 }
-SHOWN = "\nimport hashlib; print(s, hashlib.sha1(b).hexdigest(), h.get('Server'), h.get('X-Webemu-Reason'))"
+SHOW_RESULT = "\nimport hashlib; print(s, hashlib.sha1(b).hexdigest(), h.get('Server'), h.get('X-Webemu-Reason'))"
 
 needs_wget = pytest.mark.skipif(not shutil.which("wget"), reason="no wget")
 
@@ -106,38 +106,40 @@ def wait_until_served(port: int) -> None:
 
 def recorded(door: Door) -> dict[str, tuple[str, list[tuple[str, str]], bytes]]:
     """Status line, headers and body of every URL that was answered but once."""
-    found: dict[str, list[tuple[str, list[tuple[str, str]], bytes]]] = {}
+    responses: dict[str, list[tuple[str, list[tuple[str, str]], bytes]]] = {}
     for path in (door.root / "web").rglob("*.warc.gz"):
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 if record.rec_type in ("response", "revisit"):
                     head, body = record.http_headers, record.content_stream().read()
-                    answers = found.setdefault(record.rec_headers["WARC-Target-URI"], [])
+                    answers = responses.setdefault(record.rec_headers["WARC-Target-URI"], [])
                     answers.append((head.statusline, head.headers, body))
-    return {url: answers[0] for url, answers in found.items() if len(answers) == 1 and answers[0][2]}
+    return {url: answers[0] for url, answers in responses.items() if len(answers) == 1 and answers[0][2]}
 
 
 def revisited(door: Door) -> list[tuple[str, str, str]]:
     """URL, date and status line of every revisit."""
-    found = []
+    revisits = []
     for path in (door.root / "web").rglob("*.warc.gz"):
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 if record.rec_type == "revisit":
                     fields, head = record.rec_headers, record.http_headers
-                    found.append(
+                    revisits.append(
                         (fields["WARC-Target-URI"], head.get_header("Date") or head.get_header("date"), head.statusline)
                     )
-    return found
+    return revisits
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("url", [f"{WIKI}/wiki/Main_Page", "http://en.openlexicon.org/robots.txt", f"{SHOP}/nowhere"])
 def test_python_clients_see_what_curl_sees(door: Door, name: str, url: str) -> None:
-    seen = subprocess.run([sys.executable, "-c", PROGRAMS[name] + SHOWN, url], env=door.env, capture_output=True)
+    completed = subprocess.run(
+        [sys.executable, "-c", PROGRAMS[name] + SHOW_RESULT, url], env=door.env, capture_output=True
+    )
     curl = subprocess.run(["curl", "-sS", url], env=door.env, capture_output=True, check=True).stdout
-    line = seen.stdout.decode().split()
-    assert line, seen.stderr.decode()
+    line = completed.stdout.decode().split()
+    assert line, completed.stderr.decode()
     digest = subprocess.run(["sha1sum"], input=curl, capture_output=True, check=True).stdout.decode().split()[0]
     assert line[1] == digest
     assert (line[0], line[3]) == (("404", "url-not-captured") if "nowhere" in url else ("200", "None"))
@@ -146,9 +148,9 @@ def test_python_clients_see_what_curl_sees(door: Door, name: str, url: str) -> N
 @needs_wget
 @pytest.mark.parametrize("url", [f"{WIKI}/wiki/Main_Page", "http://en.openlexicon.org/robots.txt"])
 def test_wget_sees_what_curl_sees(door: Door, url: str) -> None:
-    seen = subprocess.run(["wget", "-q", "-O-", url], env=door.env, capture_output=True)
+    completed = subprocess.run(["wget", "-q", "-O-", url], env=door.env, capture_output=True)
     curl = subprocess.run(["curl", "-sS", url], env=door.env, capture_output=True, check=True).stdout
-    assert (seen.returncode, seen.stdout) == (0, curl), seen.stderr.decode()
+    assert (completed.returncode, completed.stdout) == (0, curl), completed.stderr.decode()
 
 
 @needs_wget
@@ -169,17 +171,17 @@ def test_wget_fetches_a_site(door: Door, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("git"), reason="no git")
 def test_git_comes_through_to_the_host(door: Door) -> None:
-    said = subprocess.run(["git", "ls-remote", f"{WIKI}/none.git"], env=door.env, capture_output=True, text=True)
-    assert "not found" in said.stderr
+    completed = subprocess.run(["git", "ls-remote", f"{WIKI}/none.git"], env=door.env, capture_output=True, text=True)
+    assert "not found" in completed.stderr
 
 
 def test_pip_comes_through_to_the_host(door: Door, tmp_path: Path) -> None:
     index = ["--no-deps", "--retries", "0", "--index-url", f"{WIKI}/simple"]
     command = [sys.executable, "-m", "pip", "download", "-d", str(tmp_path), *index, "no-such-package"]
     env = {name: value for name, value in door.env.items() if not name.startswith("PIP_") or name == "PIP_CERT"}
-    said = subprocess.run(command, env={**env, "PIP_CONFIG_FILE": os.devnull}, capture_output=True, text=True)
-    assert "No matching distribution" in said.stderr
-    assert "certificate" not in said.stderr.lower()
+    completed = subprocess.run(command, env={**env, "PIP_CONFIG_FILE": os.devnull}, capture_output=True, text=True)
+    assert "No matching distribution" in completed.stderr
+    assert "certificate" not in completed.stderr.lower()
 
 
 def test_where_wget_cannot_be_told_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,10 +197,10 @@ def node() -> str | None:
     """A Node whose fetch obeys NODE_USE_ENV_PROXY (22.21, 24 and later): the machine's own, or Playwright's."""
     for path in filter(None, (shutil.which("node"), compute_driver_executable()[0])):
         with suppress(OSError, subprocess.CalledProcessError):
-            said = subprocess.run(
+            output = subprocess.run(
                 [path, "-p", "process.versions.node"], capture_output=True, text=True, check=True
             ).stdout
-            version = tuple(map(int, said.split(".")))
+            version = tuple(map(int, output.split(".")))
             if version >= (24,) or (22, 21) <= version < (23,):
                 return path
     return None
@@ -208,9 +210,9 @@ def node() -> str | None:
 @pytest.mark.parametrize("url", [f"{WIKI}/wiki/Main_Page", "http://en.openlexicon.org/robots.txt", f"{SHOP}/nowhere"])
 def test_fetch_of_node_sees_what_curl_sees(door: Door, url: str) -> None:
     code = "fetch(process.argv[1]).then(async r => process.stdout.write(await r.text()))"
-    seen = subprocess.run([str(node()), "-e", code, url], env=door.env, capture_output=True)
+    completed = subprocess.run([str(node()), "-e", code, url], env=door.env, capture_output=True)
     curl = subprocess.run(["curl", "-sS", url], env=door.env, capture_output=True, check=True).stdout
-    assert seen.stdout == curl, seen.stderr.decode()
+    assert completed.stdout == curl, completed.stderr.decode()
     assert curl
 
 
@@ -228,10 +230,10 @@ def test_every_url_is_answered_as_it_was_recorded(door: Door) -> None:
 
 def test_revisits_are_answered_whole(door: Door) -> None:
     proxy = httpx.Proxy(f"http://127.0.0.1:{door.port}")
-    seen = revisited(door)
-    assert {status for _, _, status in seen} == {"200 OK", "304 Not Modified"}
+    revisits = revisited(door)
+    assert {status for _, _, status in revisits} == {"200 OK", "304 Not Modified"}
     with httpx.Client(proxy=proxy, verify=door.trusting(), trust_env=False) as client:
-        for url, date, status in seen:
+        for url, date, status in revisits:
             answer = client.get(url, headers={"Accept-Datetime": date})
             assert answer.status_code == 200, url
             assert (answer.headers["Date"] == date) is (status == "200 OK"), url
@@ -250,9 +252,11 @@ def test_a_masked_coding_is_applied(door: Door) -> None:
 
 
 def test_redirects_lead_through_the_web(door: Door) -> None:
-    shown = ["curl", "-sSL", "-o", os.devnull, "-w", "%{num_redirects} %{url_effective} %{http_code}"]
-    said = subprocess.run([*shown, "http://en.openlexicon.org/"], env=door.env, capture_output=True, check=True).stdout
-    assert said.decode() == f"2 {WIKI}/wiki/Main_Page 200"
+    curl_command = ["curl", "-sSL", "-o", os.devnull, "-w", "%{num_redirects} %{url_effective} %{http_code}"]
+    output = subprocess.run(
+        [*curl_command, "http://en.openlexicon.org/"], env=door.env, capture_output=True, check=True
+    ).stdout
+    assert output.decode() == f"2 {WIKI}/wiki/Main_Page 200"
 
 
 def test_a_date_picks_the_capture(door: Door) -> None:
@@ -269,7 +273,7 @@ def test_a_date_picks_the_capture(door: Door) -> None:
 
 
 def test_tls_without_a_proxy(door: Door) -> None:
-    """As where a hosts file, an alias or DNS leads every name here."""
+    """The door answers TLS directly, as it must if a hosts file, an alias or DNS leads every name here."""
     host = WIKI.removeprefix("https://")
     to = ["--connect-to", f"{host}:443:127.0.0.1:{door.port}", "--cacert", door.ca, "--noproxy", "*"]
     body = subprocess.run(["curl", "-sS", *to, f"{WIKI}/wiki/Main_Page"], capture_output=True, check=True).stdout
@@ -283,7 +287,7 @@ def test_tls_without_a_proxy(door: Door) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "host", "said"),
+    ("path", "host", "expected"),
     [
         ("/health", "en.openlexicon.org", "404 Not Found"),
         ("/robots.txt", "EN.openlexicon.org:80", "User-agent: *"),
@@ -291,9 +295,9 @@ def test_tls_without_a_proxy(door: Door) -> None:
         ("/health", "[::1]:8800", '"status":"ok"'),
     ],
 )
-def test_a_plain_request_with_the_name_of_a_site_is_the_sites(door: Door, path: str, host: str, said: str) -> None:
+def test_a_plain_request_with_the_name_of_a_site_is_the_sites(door: Door, path: str, host: str, expected: str) -> None:
     with httpx.Client(trust_env=False, base_url=f"http://127.0.0.1:{door.port}") as client:
-        assert said in client.get(path, headers={"Host": host}).text
+        assert expected in client.get(path, headers={"Host": host}).text
 
 
 @pytest.mark.parametrize(
@@ -318,8 +322,8 @@ def test_an_absolute_target_names_the_host(door: Door, target: bytes, host: byte
 def test_the_api_is_reached_through_the_proxy_too(door: Door) -> None:
     for name in ("webemu", f"127.0.0.1:{door.port}"):
         command = ["curl", "-sS", "--noproxy", "", f"http://{name}/health"]
-        said = subprocess.run(command, env=door.env, capture_output=True, check=True).stdout
-        assert json.loads(said)["status"] == "ok"
+        output = subprocess.run(command, env=door.env, capture_output=True, check=True).stdout
+        assert json.loads(output)["status"] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -345,16 +349,16 @@ def test_what_cannot_be_is_refused(door: Door, sent: bytes, status: bytes) -> No
 
 
 def test_requests_arrive_in_pieces_and_plain_http_comes_through_a_tunnel(door: Door) -> None:
-    asked = b"GET /robots.txt HTTP/1.1\r\nHost: en.openlexicon.org\r\nConnection: close\r\n\r\n"
+    request = b"GET /robots.txt HTTP/1.1\r\nHost: en.openlexicon.org\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as client:
         for byte in b"CONNECT en.openlexicon.org:80 HTTP/1.1\r\nHost: x\r\n\r\n":
             client.sendall(bytes([byte]))
         assert client.recv(100).startswith(b"HTTP/1.1 200")
-        client.sendall(asked)
+        client.sendall(request)
         answer = b"".join(iter(lambda: client.recv(65536), b""))
     assert b"User-agent: *" in answer
     with socket.create_connection(("127.0.0.1", door.port), timeout=10) as client:
-        client.sendall(b"CONNECT en.openlexicon.org:80 HTTP/1.1\r\n\r\n" + asked)
+        client.sendall(b"CONNECT en.openlexicon.org:80 HTTP/1.1\r\n\r\n" + request)
         answer = b"".join(iter(lambda: client.recv(65536), b""))
     assert answer.count(b"HTTP/1.1 200") == 2
 
@@ -404,9 +408,9 @@ def test_many_tunnels_at_once(door: Door) -> None:
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to look at the certificate")
 def test_certificates_name_the_host_and_verify(door: Door) -> None:
     command = ["openssl", "s_client", "-connect", f"127.0.0.1:{door.port}", "-CAfile", door.ca, "-verify_return_error"]
-    said = subprocess.run([*command, "-servername", "www.any.example"], input=b"", capture_output=True)
-    assert b"Verify return code: 0 (ok)" in said.stdout
-    assert b"CN = www.any.example" in said.stdout or b"CN=www.any.example" in said.stdout
+    completed = subprocess.run([*command, "-servername", "www.any.example"], input=b"", capture_output=True)
+    assert b"Verify return code: 0 (ok)" in completed.stdout
+    assert b"CN = www.any.example" in completed.stdout or b"CN=www.any.example" in completed.stdout
 
 
 def test_the_key_is_its_owners_alone(door: Door, tmp_path: Path) -> None:

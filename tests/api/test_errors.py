@@ -59,8 +59,8 @@ def test_every_error_has_the_one_shape(ask: Ask, case: str) -> None:
     assert named in body["error"]["message"]
     assert body["error"]["action"] or reason.startswith("payload-too")
     assert body["snapshot"] == answer.headers["x-webemu-snapshot"] == "5d0c0ffee5d0c0ff"
-    ours = reason in ("internal-error", "payload-missing")
-    assert answer.headers.get("x-webemu-failure") == ("infrastructure" if ours else None)
+    infrastructure = reason in ("internal-error", "payload-missing")
+    assert answer.headers.get("x-webemu-failure") == ("infrastructure" if infrastructure else None)
 
 
 def test_a_405_names_what_is_allowed(ask: Ask) -> None:

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
-from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
+from tests.crawls import CaptureSpec, html, ingest, write
+from tests.fuzzed import TEXTS, VALUES, Place, RawRequest, places, requests
 from tests.shared import TRIES_EVERY_CASE
 from webemu.api.app import App, create_app
 from webemu.api.http.response import build_headers
@@ -22,14 +22,14 @@ EACH = 1
 STEP = 1 if TRIES_EVERY_CASE else 6
 """Distance between the requests that are sent, of those that can be made."""
 WIKI = '<meta name="generator" content="MediaWiki 1.41.0">'
-SEEN = [
-    Seen("https://a.example/", html("Harbour", "ships of the harbour", '<a href="http://[::1">x</a>')),
-    Seen("https://a.example/two", html("Two", "more ships")),
-    Seen("https://a.example/gone", html("Gone"), status="404 Not Found"),
-    Seen("http://[::1", html("Broken", "a broken host with ships")),
-    Seen("https://a.example:bad/", html("Port", "a broken port with ships")),
-    Seen("https://en.wiki.example/wiki/Harbour", html("Harbour - Wiki", "ships", head=WIKI)),
-    Seen("https://en.wiki.example/wiki/Main_Page", html("Main Page - Wiki", "ships", head=WIKI)),
+CAPTURES = [
+    CaptureSpec("https://a.example/", html("Harbour", "ships of the harbour", '<a href="http://[::1">x</a>')),
+    CaptureSpec("https://a.example/two", html("Two", "more ships")),
+    CaptureSpec("https://a.example/gone", html("Gone"), status="404 Not Found"),
+    CaptureSpec("http://[::1", html("Broken", "a broken host with ships")),
+    CaptureSpec("https://a.example:bad/", html("Port", "a broken port with ships")),
+    CaptureSpec("https://en.wiki.example/wiki/Harbour", html("Harbour - Wiki", "ships", head=WIKI)),
+    CaptureSpec("https://en.wiki.example/wiki/Main_Page", html("Main Page - Wiki", "ships", head=WIKI)),
 ]
 DECLARED = {
     "host-not-captured",
@@ -45,39 +45,39 @@ DECLARED = {
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     root = tmp_path_factory.mktemp("fuzz")
-    ingest(root / "c", write(root / "a.warc.gz", SEEN))
+    ingest(root / "c", write(root / "a.warc.gz", CAPTURES))
     return create_app(Config(root=root, collection="c"), open_world(root / "c"))
 
 
-async def ask(app: Any, asked: Asked) -> tuple[int, dict[bytes, bytes], bytes]:
+async def ask(app: Any, request: RawRequest) -> tuple[int, dict[bytes, bytes], bytes]:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": asked.body}
+        return {"type": "http.request", "body": request.body}
 
-    headers = [(b"host", asked.host.encode("latin-1")), *asked.headers]
-    path = {"path": unquote(asked.path), "raw_path": asked.path.encode("ascii"), "query_string": asked.query}
-    scope = {"type": "http", "method": asked.method, "scheme": "http", "headers": headers, "extensions": {}, **path}
+    headers = [(b"host", request.host.encode("latin-1")), *request.headers]
+    path = {"path": unquote(request.path), "raw_path": request.path.encode("ascii"), "query_string": request.query}
+    scope = {"type": "http", "method": request.method, "scheme": "http", "headers": headers, "extensions": {}, **path}
     scope |= {"http_version": "1.1", "server": ("127.0.0.1", 8800), "client": ("127.0.0.1", 9), "root_path": ""}
     await app(scope, receive, send)
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return sent[0]["status"], {name.lower(): value for name, value in sent[0]["headers"]}, body
 
 
-async def answers(app: App, asked: Asked) -> list[tuple[int, dict[bytes, bytes], bytes]]:
+async def answers(app: App, sent: RawRequest) -> list[tuple[int, dict[bytes, bytes], bytes]]:
     """The answer, and what the doors say at once to a GET of the API."""
-    found = [await ask(app.doors.web if asked.by_host else app, asked)]
+    replies = [await ask(app.doors.web if sent.by_host else app, sent)]
     at_once = None
-    if asked.method == "GET" and not asked.by_host:
-        at_once = app.doors.try_inline(asked.path, asked.query, list(asked.headers), 0.0)
-    return [*found, (at_once.status, dict(build_headers(at_once)), at_once.body)] if at_once else found
+    if sent.method == "GET" and not sent.by_host:
+        at_once = app.doors.try_inline(sent.path, sent.query, list(sent.headers), 0.0)
+    return [*replies, (at_once.status, dict(build_headers(at_once)), at_once.body)] if at_once else replies
 
 
 def flaw(status: int, headers: dict[bytes, bytes], body: bytes) -> str:
-    """What is wrong with an answer; empty if nothing is."""
+    """Return what is wrong with an answer; empty if it is sound."""
     if b"x-webemu-failure" in headers or b"internal-error" in body:
         return "failure of the server"
     if status >= 500 and headers.get(b"x-webemu-reason", b"").decode() not in DECLARED:
@@ -87,17 +87,17 @@ def flaw(status: int, headers: dict[bytes, bytes], body: bytes) -> str:
 
 @pytest.mark.parametrize("place", places(), ids=lambda place: f"{place.hosts[:1]}{place.paths[0]}{place.methods[0]}")
 def test_nothing_odd_is_a_failure(app: App, place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    async def run() -> list[tuple[str, int, Asked]]:
-        found = []
-        for asked in islice(requests(place, 15, EACH), 0, None, STEP):
-            for answer in await answers(app, asked):
+    async def run() -> list[tuple[str, int, RawRequest]]:
+        failures = []
+        for sent in islice(requests(place, 15, EACH), 0, None, STEP):
+            for answer in await answers(app, sent):
                 if wrong := flaw(*answer):
-                    found.append((wrong, answer[0], asked))
-        return found
+                    failures.append((wrong, answer[0], sent))
+        return failures
 
     with caplog.at_level(logging.ERROR):
-        found = asyncio.run(run())
-    assert not found, caplog.text[-3000:]
+        failures = asyncio.run(run())
+    assert not failures, caplog.text[-3000:]
 
 
 POLICIES = [
@@ -109,20 +109,20 @@ POLICIES = [
 
 def test_an_odd_policy_is_refused_or_obeyed(app: App, caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> list[Any]:
-        found: list[Any] = []
+        failures: list[Any] = []
         for policy in POLICIES[::STEP]:
-            opened = Asked("POST", "webemu", "/v1/sessions", body=json.dumps(policy).encode())
+            opened = RawRequest("POST", "webemu", "/v1/sessions", body=json.dumps(policy).encode())
             status, headers, body = await ask(app, opened)
-            found += [(wrong, policy) for wrong in [flaw(status, headers, body)] if wrong]
+            failures += [(wrong, policy) for wrong in [flaw(status, headers, body)] if wrong]
             if status == 201:
                 session = ((b"x-webemu-session", json.loads(body)["session"].encode()),)
-                asked = [Asked("GET", "webemu", "/v1/search", b"q=ships", session)]
-                asked += [Asked("GET", "webemu", "/v1/fetch", b"url=https://a.example/", session)]
-                asked += [Asked("GET", "a.example", "/", b"", session, by_host=True)]
-                asked += [Asked("GET", "webemu", f"/v1/sessions/{json.loads(body)['session']}")]
-                told = [await ask(app.doors.web if one.by_host else app, one) for one in asked]
-                found += [(wrong, policy) for one in told if (wrong := flaw(*one))]
-        return found
+                sent_requests = [RawRequest("GET", "webemu", "/v1/search", b"q=ships", session)]
+                sent_requests += [RawRequest("GET", "webemu", "/v1/fetch", b"url=https://a.example/", session)]
+                sent_requests += [RawRequest("GET", "a.example", "/", b"", session, by_host=True)]
+                sent_requests += [RawRequest("GET", "webemu", f"/v1/sessions/{json.loads(body)['session']}")]
+                replies = [await ask(app.doors.web if one.by_host else app, one) for one in sent_requests]
+                failures += [(wrong, policy) for one in replies if (wrong := flaw(*one))]
+        return failures
 
     with caplog.at_level(logging.ERROR):
         assert asyncio.run(run()) == [], caplog.text[-3000:]
@@ -149,8 +149,10 @@ HALF = {
     ("path", "value"), [(path, value) for path, values in HALF.items() for value in values], ids=str
 )
 def test_half_a_character_and_a_broken_host_are_400(app: App, path: str, value: Any) -> None:
-    asked = Asked("POST", "webemu", path, b"", ((b"content-type", b"application/json"),), json.dumps(value).encode())
-    status, headers, body = asyncio.run(ask(app, asked))
+    sent = RawRequest(
+        "POST", "webemu", path, b"", ((b"content-type", b"application/json"),), json.dumps(value).encode()
+    )
+    status, headers, body = asyncio.run(ask(app, sent))
     assert (status, headers[b"content-type"]) == (400, b"application/json")
     assert json.loads(body)
 
@@ -161,8 +163,8 @@ def test_a_bad_member_of_a_batch_is_refused_alone(app: App, name: str) -> None:
     body = json.dumps(
         {name: ["\ud800", {"q" if name == "queries" else "url": "\udfff"}, "https://a.example/"]}
     ).encode()
-    status, _, told = asyncio.run(ask(app, Asked("POST", "webemu", path, body=body)))
-    answers = json.loads(told)["answers"]
+    status, _, answer_body = asyncio.run(ask(app, RawRequest("POST", "webemu", path, body=body)))
+    answers = json.loads(answer_body)["answers"]
     assert (status, [one.get("error", {}).get("status") for one in answers]) == (200, [400, 400, None])
 
 
@@ -182,17 +184,17 @@ JSON_BODIES += ["{}".encode("utf-16"), b'{"seed":1,"seed":2}', b'{"blocked":{"do
 @pytest.mark.parametrize("body", JSON_BODIES, ids=lambda body: repr(body[:20]))
 @pytest.mark.parametrize("path", ["/v1/sessions", "/v1/search", "/v1/fetch"])
 def test_what_is_no_json_is_refused_in_the_shape(app: App, path: str, body: bytes) -> None:
-    status, _, told = asyncio.run(ask(app, Asked("POST", "webemu", path, body=body)))
+    status, _, answer_body = asyncio.run(ask(app, RawRequest("POST", "webemu", path, body=body)))
     if (path, body) == ("/v1/sessions", b""):
         assert status == 201  # a session without rules
     else:
-        assert (status, json.loads(told)["error"]["status"]) == (400, 400)
+        assert (status, json.loads(answer_body)["error"]["status"]) == (400, 400)
 
 
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/sessions/ws-a", "/serper/search", "/health", "/mcp"])
 def test_a_session_that_cannot_be_read_is_refused_in_the_shape(app: App, path: str) -> None:
-    asked = Asked("GET", "webemu", path, b"q=ships", ((b"x-webemu-session", b"a;at=\xff"),))
-    status, headers, body = asyncio.run(ask(app, asked))
+    sent = RawRequest("GET", "webemu", path, b"q=ships", ((b"x-webemu-session", b"a;at=\xff"),))
+    status, headers, body = asyncio.run(ask(app, sent))
     assert (status, headers[b"content-type"]) == (400, b"application/json")
     assert json.loads(body)
 
@@ -205,5 +207,5 @@ def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch:
     monkeypatch.setattr("webemu.api.services.web._read_request", fail)
     monkeypatch.setattr("webemu.api.services.web.read_without_session", fail)
     for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
-        status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))
+        status, headers, _ = asyncio.run(ask(door, RawRequest("GET", "a.example", "/v1/search")))
         assert (status, headers[b"x-webemu-failure"], headers[b"content-type"]) == (500, b"infrastructure", kind)

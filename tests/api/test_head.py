@@ -125,9 +125,9 @@ def test_the_ledger_believes_no_page(server: Attacked, door: Door) -> None:
     with httpx.Client(trust_env=False, base_url=f"http://127.0.0.1:{server.port}") as client:
         session = client.post("/v1/sessions", json={"task": door.__name__}).json()["session"]
         door(server, "forged", f"X-Webemu-Session: {session}\r\n")
-        told = client.get(f"/v1/sessions/{session}").json()
-    assert [step["status"] for step in told["requests"]] == [200]
-    assert (told["failures"], told["requests"][0]["failed"], told["faults"]) == (0, False, {})
+        ledger = client.get(f"/v1/sessions/{session}").json()
+    assert [step["status"] for step in ledger["requests"]] == [200]
+    assert (ledger["failures"], ledger["requests"][0]["failed"], ledger["faults"]) == (0, False, {})
 
 
 @pytest.mark.parametrize("door", [by_proxy, by_connect, by_tls])
@@ -144,8 +144,8 @@ def test_headers_of_h2_are_spelled_and_ordered_as_recorded(server: Attacked, doo
 def dropped(server: Attacked) -> dict[str, float]:
     with httpx.Client(trust_env=False) as client:
         text = client.get(f"http://127.0.0.1:{server.port}/metrics").text
-    found = re.findall(r'webemu_dropped_headers_total\{reason="([a-z-]+)"\} ([0-9.]+)', text)
-    return {reason: float(number) for reason, number in found}
+    matches = re.findall(r'webemu_dropped_headers_total\{reason="([a-z-]+)"\} ([0-9.]+)', text)
+    return {reason: float(number) for reason, number in matches}
 
 
 @pytest.mark.parametrize("door", [by_proxy, by_connect, by_tls, by_archive])
@@ -155,8 +155,8 @@ def test_a_header_that_is_left_out_is_counted(server: Attacked, door: Door) -> N
     assert b"X-Webemu-Dropped-Headers: 3" in answer
     assert [line for line in answer if line.endswith(b"X-Nul: a b")]
     after = dropped(server)
-    gone = {reason: after[reason] - before[reason] for reason in after}
-    assert gone == {"bad-name": 2, "bad-value": 1, "too-long": 0, "too-many": 0}
+    increase = {reason: after[reason] - before[reason] for reason in after}
+    assert increase == {"bad-name": 2, "bad-value": 1, "too-long": 0, "too-many": 0}
     marks = by_proxy(server, "odd", "X-Webemu-Session: r1;marks=off\r\n")
     assert not [line for line in marks if b"ebemu" in line]
 
@@ -196,17 +196,17 @@ def test_python_and_httpx_read_every_answer(server: Attacked, path: str) -> None
 
 def test_what_is_needed_stays_longest() -> None:
     many = [(b"X-%d" % at, b"v") for at in range(200)]
-    kept, reasons = sanitize_headers([*many, (b"Content-Type", b"text/html"), (b"X-Webemu-Url", b"u")])
-    assert kept[-3:] == [
+    headers, reasons = sanitize_headers([*many, (b"Content-Type", b"text/html"), (b"X-Webemu-Url", b"u")])
+    assert headers[-3:] == [
         (b"Content-Type", b"text/html"),
         (b"X-Webemu-Url", b"u"),
         (b"X-Webemu-Dropped-Headers", b"112"),
     ]
     assert reasons == ["too-many"] * 112
-    assert kept[:88] == many[:88]
-    assert len(kept) == MAX_HEADERS + 1
+    assert headers[:88] == many[:88]
+    assert len(headers) == MAX_HEADERS + 1
     large = [(b"X-%d" % at, b"v" * 60_000) for at in range(3)]
-    kept, reasons = sanitize_headers([*large, (b"Location", b"l" * 50_000)])
-    assert ([name for name, _ in kept], reasons) == ([b"Location", b"X-Webemu-Dropped-Headers"], ["too-long"] * 3)
-    assert sum(len(name) + len(value) + 4 for name, value in kept) <= MAX_HEAD_BYTES
+    headers, reasons = sanitize_headers([*large, (b"Location", b"l" * 50_000)])
+    assert ([name for name, _ in headers], reasons) == ([b"Location", b"X-Webemu-Dropped-Headers"], ["too-long"] * 3)
+    assert sum(len(name) + len(value) + 4 for name, value in headers) <= MAX_HEAD_BYTES
     assert sanitize_headers([(b"A", b"")]) == ([(b"A", b"")], [])

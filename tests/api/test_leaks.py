@@ -1,4 +1,4 @@
-"""Nothing that a policy blocks is shown by anything that this server has; and all of it is, without the policy."""
+"""No part of this server shows what a policy blocks, and every part shows it without the policy."""
 
 import asyncio
 import gzip
@@ -19,8 +19,8 @@ from tests.api.leaking import (
     Probe,
     archives,
     leaking,
+    native_probes,
     of_route,
-    own,
     paths,
     shows,
     wiki,
@@ -57,7 +57,7 @@ class Asker:
         return str(reply.json()["session"])
 
     def both(self, probes: list[Probe]) -> tuple[list[Probe], list[str]]:
-        """Those that show something without a policy; and what shows something with one."""
+        """Return the probes that show something without a policy, and the names of those that do with one."""
         session = self.open()
 
         async def hunt() -> tuple[list[Probe], list[str]]:
@@ -77,12 +77,12 @@ def asker(app: App) -> Asker:
     return Asker(app)
 
 
-@pytest.mark.parametrize("probes", [own, archives, wiki])
+@pytest.mark.parametrize("probes", [native_probes, archives, wiki])
 def test_nothing_leaks_from_what_is_ours(asker: Asker, probes: object) -> None:
-    asked = list(probes())  # type: ignore[operator]
-    open_to_all, leaks = asker.both(asked)
+    probe_list = list(probes())  # type: ignore[operator]
+    open_to_all, leaks = asker.both(probe_list)
     assert leaks == []
-    assert {probe.who for probe in asked} - {probe.who for probe in open_to_all} == set()
+    assert {probe.who for probe in probe_list} - {probe.who for probe in open_to_all} == set()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -160,7 +160,7 @@ def test_bytes_of_the_archives_are_whole_clean_records(asker: Asker, app: App) -
     """Every record of both files by its range, the file as a whole, and ranges that begin inside a record."""
     session = asker.open()
 
-    async def asked(name: str, first: int, last: int) -> httpx.Response:
+    async def read_range(name: str, first: int, last: int) -> httpx.Response:
         headers = (("Range", f"bytes={first}-{last}"),)
         return await asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{name}", headers=headers), session)
 
@@ -168,27 +168,27 @@ def test_bytes_of_the_archives_are_whole_clean_records(asker: Asker, app: App) -
         asker.ask(Probe("", "GET", "https://data.commoncrawl.org/crawl-data/CC-MAIN-2024-04/warc.paths.gz"))
     )
     names = gzip.decompress(named.content).decode().split()
-    given: list[str] = []
+    urls: list[str] = []
     for name in names:
-        whole = asyncio.run(asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{name}"))).content
-        places = _places(whole)
+        archive = asyncio.run(asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{name}"))).content
+        places = _places(archive)
         for url, offset, length in places:
-            reply = asyncio.run(asked(name, offset, offset + length - 1))
+            reply = asyncio.run(read_range(name, offset, offset + length - 1))
             if reply.status_code == 206:
-                given.append(url)
+                urls.append(url)
             else:
                 assert reply.status_code == 404
-        for first, last in ((0, len(whole) - 1), (places[0][1] + 1, len(whole) - 1), (12, 40)):
-            reply = asyncio.run(asked(name, first, last))
+        for first, last in ((0, len(archive) - 1), (places[0][1] + 1, len(archive) - 1), (12, 40)):
+            reply = asyncio.run(read_range(name, first, last))
             assert reply.status_code == 404 or (reply.status_code == 206 and "clean" in name)
-        single = asyncio.run(asked(name, 30, 30))
+        single = asyncio.run(read_range(name, 30, 30))
         assert single.content in (b"\0", b"")
-    assert sorted(given) == sorted(seen.url for seen in CLEAN)
+    assert sorted(urls) == sorted(capture.url for capture in CLEAN)
     assert len(BLOCKED) > 8
 
 
-def _places(whole: bytes) -> list[tuple[str, int, int]]:
-    records = ArchiveIterator(io.BytesIO(whole))
+def _places(archive: bytes) -> list[tuple[str, int, int]]:
+    records = ArchiveIterator(io.BytesIO(archive))
     places = []
     for record in records:
         url, offset = record.rec_headers.get_header("WARC-Target-URI"), records.get_record_offset()
@@ -199,7 +199,7 @@ def _places(whole: bytes) -> list[tuple[str, int, int]]:
 
 @pytest.mark.parametrize("path", ["/suggest?q=harb", f"/search?q={TOKEN[:-1]}q"])
 def test_neither_suggestion_nor_correction_tells(asker: Asker, path: str) -> None:
-    """To a session without a day, since others have neither."""
+    """The session has no day, since suggestions and corrections are off in sessions that have one."""
     blocked = {**POLICY["blocked"], "urls": [*POLICY["blocked"]["urls"], f"{OPEN}/late/{TOKEN}"]}
     session = asker.open(blocked=blocked)
     probe = Probe("", "GET", HERE + path)
@@ -224,16 +224,16 @@ def test_a_session_is_not_told_of_sessions(asker: Asker) -> None:
 
 def test_what_is_not_blocked_is_there(asker: Asker) -> None:
     session = asker.open()
-    for seen in CLEAN:
-        reply = asyncio.run(asker.ask(Probe("", "GET", seen.url), session))
-        assert reply.status_code == int(seen.status[:3])
-    found = asyncio.run(asker.ask(Probe("", "GET", f"{HERE}/v1/search?q=harbour"), session)).json()
-    assert {hit["url"] for hit in found["results"]} == {seen.url for seen in CLEAN if seen.status[:3] == "200"}
+    for capture in CLEAN:
+        reply = asyncio.run(asker.ask(Probe("", "GET", capture.url), session))
+        assert reply.status_code == int(capture.status[:3])
+    body = asyncio.run(asker.ask(Probe("", "GET", f"{HERE}/v1/search?q=harbour"), session)).json()
+    assert {hit["url"] for hit in body["results"]} == {capture.url for capture in CLEAN if capture.status[:3] == "200"}
 
 
 def test_the_webs_pages_are_the_same_files(tmp_path: Path) -> None:
     """The hunt would find nothing where nothing is: every blocked page is there without a policy."""
     app = leaking(tmp_path)
-    for seen in BLOCKED:
-        reply = asyncio.run(Asker(app).ask(Probe("", "GET", seen.url)))
-        assert TOKEN in reply.text, seen.url
+    for capture in BLOCKED:
+        reply = asyncio.run(Asker(app).ask(Probe("", "GET", capture.url)))
+        assert TOKEN in reply.text, capture.url

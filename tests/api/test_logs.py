@@ -1,4 +1,4 @@
-"""What a server says in its log: as JSON all that happens, as text what a person should look at."""
+"""The log of a server: all events as JSON, and as text those that a person should look at."""
 
 import json
 import logging
@@ -30,8 +30,8 @@ Grow = Callable[[Path, int, str], str]
 PATIENCE = 20.0
 
 
-def said(caplog: pytest.LogCaptureFixture, *names: str) -> list[dict[str, Any]]:
-    """What a program would read of these events."""
+def read_events(caplog: pytest.LogCaptureFixture, *names: str) -> list[dict[str, Any]]:
+    """Return the events as a program reads them: the lines of the JSON log, parsed."""
     lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
     return [line for line in lines if line["event"] in names]
 
@@ -47,17 +47,17 @@ class Logged:
             self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
 
     def lines(self, *names: str) -> list[dict[str, Any]]:
-        whole = self._log.read_text().rpartition("\n")[0]
-        lines = [json.loads(line) for line in whole.splitlines()]
+        complete_lines = self._log.read_text().rpartition("\n")[0]
+        lines = [json.loads(line) for line in complete_lines.splitlines()]
         return [line for line in lines if line["event"] in names] if names else lines
 
     def wait_for(self, name: str, number: int) -> list[dict[str, Any]]:
         deadline = time.monotonic() + PATIENCE
-        while len(found := self.lines(name)) < number:
+        while len(events := self.lines(name)) < number:
             assert time.monotonic() < deadline, f"{name} never happened"
             assert self.process.poll() is None
             time.sleep(0.05)
-        return found
+        return events
 
 
 def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -> None:
@@ -130,9 +130,9 @@ def test_descriptors_that_are_used_up_are_named_and_not_the_snapshot(tmp_path: P
         with ExitStack() as stack:
             for _ in range(60):
                 stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
-            (told,) = server.wait_for("snapshot_unavailable", 1)
-        assert f"all {limit} descriptors are in use" in told["message"]
-        assert "verify" not in told["message"]
+            (event,) = server.wait_for("snapshot_unavailable", 1)
+        assert f"all {limit} descriptors are in use" in event["message"]
+        assert "verify" not in event["message"]
     finally:
         server.process.terminate()
         server.process.wait(PATIENCE)
@@ -141,8 +141,8 @@ def test_descriptors_that_are_used_up_are_named_and_not_the_snapshot(tmp_path: P
 def test_a_defect_is_told_with_the_number_that_the_asker_has(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     answer = ask("GET", "/v1/search?q=defect")
     assert answer.status_code == 500
-    (defect,) = said(caplog, "defect")
-    (failed,) = said(caplog, "request_failed")
+    (defect,) = read_events(caplog, "defect")
+    (failed,) = read_events(caplog, "request_failed")
     assert defect["request"] == failed["request"]
     assert failed["request"] in answer.json()["error"]["message"]
     assert "ZeroDivisionError" in defect["exception"]
@@ -153,9 +153,9 @@ def test_a_defect_is_told_with_the_number_that_the_asker_has(ask: Ask, caplog: p
 
 def test_a_service_that_fails_is_named(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     ask("POST", "/serper/search", json={"q": "defect"})
-    (failed,) = said(caplog, "request_failed")
+    (failed,) = read_events(caplog, "request_failed")
     assert (failed["route"], failed["status"]) == ("serper", 500)
-    assert failed["request"] == said(caplog, "defect")[0]["request"]
+    assert failed["request"] == read_events(caplog, "defect")[0]["request"]
 
 
 def test_what_goes_well_is_not_told_nor_what_the_web_says(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
@@ -164,12 +164,12 @@ def test_what_goes_well_is_not_told_nor_what_the_web_says(ask: Ask, caplog: pyte
     assert ask("GET", "/v1/fetch?url=https://a.example/gone").status_code == 404
     assert ask("GET", "/v1/fetch?url=https://a.example/bomb").status_code == 502, "what the crawl holds"
     assert ask("GET", "/nowhere").status_code == 404
-    assert said(caplog, "request_failed", "request_slow", "defect") == []
+    assert read_events(caplog, "request_failed", "request_slow", "defect") == []
 
 
 def test_a_page_whose_bytes_are_gone_is_our_failure(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     ask("GET", "/v1/fetch?url=https://a.example/lost&format=raw")
-    (failed,) = said(caplog, "request_failed")
+    (failed,) = read_events(caplog, "request_failed")
     assert (failed["status"], failed["route"], failed["level"]) == (502, "/v1/fetch", "warning")
     assert "request" not in failed
 
@@ -177,16 +177,16 @@ def test_a_page_whose_bytes_are_gone_is_our_failure(ask: Ask, caplog: pytest.Log
 def test_many_failures_are_few_lines(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(20 * MAX_LINES_PER_SECOND):
         ask("GET", "/v1/fetch?url=https://a.example/lost&format=raw")
-    lines = said(caplog, "request_failed")
-    told = len(lines) + sum(line.get("left_out", 0) for line in lines)
+    lines = read_events(caplog, "request_failed")
+    event_count = len(lines) + sum(line.get("left_out", 0) for line in lines)
     assert MAX_LINES_PER_SECOND <= len(lines) < 20 * MAX_LINES_PER_SECOND
-    assert told <= 20 * MAX_LINES_PER_SECOND
+    assert event_count <= 20 * MAX_LINES_PER_SECOND
 
 
 def test_slow_requests_are_told(small: SmallWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ask = asking(create_app(Config(root=tmp_path, slow_ms=1), world=small))
     assert ask("POST", "/v1/search", json={"queries": [f"word {n}" for n in range(4096)]}).status_code == 200
-    (slow,) = said(caplog, "request_slow")
+    (slow,) = read_events(caplog, "request_slow")
     assert (slow["route"], slow["method"], slow["status"]) == ("/v1/search", "POST", 200)
     assert slow["ms"] >= 1
 
@@ -200,7 +200,7 @@ def test_weather_is_neither_slow_nor_a_failure(tmp_path: Path, grow: Grow, caplo
     answer = ask("GET", "/v1/search?q=river", headers={"X-Webemu-Session": session})
     assert answer.status_code >= 500
     assert answer.headers["x-webemu-weather"]
-    assert said(caplog, "request_slow", "request_failed") == []
+    assert read_events(caplog, "request_slow", "request_failed") == []
 
 
 def test_nothing_is_slow_where_that_is_wanted(
@@ -208,15 +208,15 @@ def test_nothing_is_slow_where_that_is_wanted(
 ) -> None:
     ask = asking(create_app(Config(root=tmp_path, slow_ms=0), world=small))
     ask("POST", "/v1/search", json={"queries": [f"word {n}" for n in range(4096)]})
-    assert said(caplog, "request_slow") == []
+    assert read_events(caplog, "request_slow") == []
 
 
 def test_a_hostile_path_stays_on_its_line(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     ask("GET", "/s/x%0a2026-01-01T00:00:00.000Z%20ERROR%201%20forged%1b[2J/v1/search?q=defect")
-    told = [record for record in caplog.records if record.name.startswith("webemu")]
-    assert said(caplog, "request_failed")
-    assert all(len(JsonFormatter().format(record).splitlines()) == 1 for record in told)
-    for record in told:
+    records = [record for record in caplog.records if record.name.startswith("webemu")]
+    assert read_events(caplog, "request_failed")
+    assert all(len(JsonFormatter().format(record).splitlines()) == 1 for record in records)
+    for record in records:
         first, *traceback = TextFormatter().format(record).split("\n")
         assert first.isprintable()
         assert all(line.startswith("    ") for line in traceback)
@@ -228,6 +228,6 @@ def test_traces_that_are_lost_are_told(tmp_path: Path, caplog: pytest.LogCapture
     writer.put((row,))
     writer.put((row, row, row))
     writer.close()
-    (lost,) = said(caplog, "traces_lost")
+    (lost,) = read_events(caplog, "traces_lost")
     assert (lost["rows"], lost["level"]) == (3, "warning")
     assert read_traces(tmp_path / "traces")[1] == 3

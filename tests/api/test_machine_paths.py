@@ -1,4 +1,4 @@
-"""What fails on the server's disk is told to no client: paths of the machine are in the log alone."""
+"""No failure of the server's disk tells a client more than it may know: paths of the machine stay in the log."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
 
 URL = "http://a.example/page"
@@ -115,7 +115,7 @@ JSON_ASKS = (
 FETCH = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "fetch", "arguments": {"url": URL}}}
 
 
-def asked(server: Server) -> Iterator[tuple[str, requests.Response]]:
+def answers_of_doors(server: Server) -> Iterator[tuple[str, requests.Response]]:
     """Every door, asked for a page whose payload may be gone."""
     where = quote(URL, safe="")
     opened = server.ask("POST", "/v1/sessions", json={"task": "t"})
@@ -144,7 +144,7 @@ def json_lines(text: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-def told(answer: requests.Response) -> str:
+def whole_answer(answer: requests.Response) -> str:
     """Everything of an answer as text."""
     lines = [f"{name}: {value}" for each in (*answer.history, answer) for name, value in each.headers.items()]
     return "\n".join([*lines, answer.text])
@@ -153,14 +153,14 @@ def told(answer: requests.Response) -> str:
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_warc_file_is_told_without_its_path(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     root, warc = tmp_path / "root", tmp_path / "archives" / "crawl.warc.gz"
-    write(warc, [Seen(URL, PAGE)])
+    write(warc, [CaptureSpec(URL, PAGE)])
     ingest(root / "c", warc)
     damage(warc)
     with serving(root) as server:
         assert "Boats and nets" in server.ask("GET", f"/v1/fetch?url={quote(URL)}").text
-        answers = list(asked(server))
+        answers = list(answers_of_doors(server))
         for name, answer in answers:
-            assert str(tmp_path) not in told(answer), name
+            assert str(tmp_path) not in whole_answer(answer), name
             assert answer.status_code != 500, name
         kinds = dict(answers)
         for view in ("raw", "html", "markdown", "links"):
@@ -221,11 +221,11 @@ def test_a_snapshot_that_cannot_be_opened_is_told_without_its_path(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     root = tmp_path / "root"
-    ingest(root / "c", write(tmp_path / "crawl.warc.gz", [Seen(URL, PAGE)]))
+    ingest(root / "c", write(tmp_path / "crawl.warc.gz", [CaptureSpec(URL, PAGE)]))
     damage(root)
     with serving(root) as server:
-        for name, answer in asked(server):
-            assert str(tmp_path) not in told(answer), name
+        for name, answer in answers_of_doors(server):
+            assert str(tmp_path) not in whole_answer(answer), name
         answer = server.ask("GET", "/v1/search?q=harbour")
         assert (answer.status_code, answer.headers["X-Webemu-Failure"]) == (503, "infrastructure")
         assert answer.json()["error"]["reason"] == "snapshot-unavailable"
@@ -235,13 +235,13 @@ def test_a_snapshot_that_cannot_be_opened_is_told_without_its_path(
 
 def test_what_sessions_need_and_have_not_is_told_without_its_path(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    first = ingest(root / "c", write(tmp_path / "one.warc.gz", [Seen(URL, PAGE)])).snapshot
-    ingest(root / "c", write(tmp_path / "two.warc.gz", [Seen(OTHER, PAGE)]))
+    first = ingest(root / "c", write(tmp_path / "one.warc.gz", [CaptureSpec(URL, PAGE)])).snapshot
+    ingest(root / "c", write(tmp_path / "two.warc.gz", [CaptureSpec(OTHER, PAGE)]))
     (root / "c" / "snapshots" / str(first) / "manifest.json").write_text("{")
     (root / "c" / "sessions").write_text("no folder")
     with serving(root) as server:
         for policy in ({"snapshot": first}, {"snapshot": "0" * 16}, {"snapshot": "../../c"}, {"task": "t"}):
             answer = server.ask("POST", "/v1/sessions", json=policy)
             assert answer.status_code >= 400, policy
-            assert str(tmp_path) not in told(answer)
-            assert "Errno" not in told(answer)
+            assert str(tmp_path) not in whole_answer(answer)
+            assert "Errno" not in whole_answer(answer)

@@ -16,7 +16,7 @@ from webemu.emulator.session import OPENED_PREFIX
 
 Golden = Callable[[str, Any], None]
 MODERN = "2026-07-28"
-PAGE, GONE, LOST = "https://a.example/", "https://a.example/gone", "https://a.example/lost"
+PAGE, LOST_PAGE, LOST = "https://a.example/", "https://a.example/gone", "https://a.example/lost"
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def post(ask: Ask) -> Callable[..., httpx.Response]:
     """`post(message, path, **headers)` as clients post."""
 
     def post(message: Any, path: str = "/mcp", **headers: str) -> httpx.Response:
-        told = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        told |= {name.replace("_", "-"): value for name, value in headers.items()}
+        request_headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        request_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         content = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return ask("POST", path, content=content, headers=told)
+        return ask("POST", path, content=content, headers=request_headers)
 
     return post
 
@@ -47,7 +47,7 @@ def use(post: Post, tool: str, arguments: Any, path: str = "/mcp") -> dict[str, 
     return result
 
 
-def said(post: Post, tool: str, arguments: Any, path: str = "/mcp") -> str:
+def text_of_call(post: Post, tool: str, arguments: Any, path: str = "/mcp") -> str:
     """The one text that a tool call gives."""
     content = use(post, tool, arguments, path)["content"]
     assert [one["type"] for one in content] == ["text"]
@@ -63,13 +63,13 @@ def said(post: Post, tool: str, arguments: Any, path: str = "/mcp") -> str:
         ("tools_documents", "/mcp/documents", request("tools/list")),
         ("search", "/mcp", request("tools/call", name="search", arguments={"query": "river port"})),
         ("fetch", "/mcp", request("tools/call", name="fetch", arguments={"id": PAGE})),
-        ("absent", "/mcp", request("tools/call", name="fetch", arguments={"id": GONE})),
+        ("absent", "/mcp", request("tools/call", name="fetch", arguments={"id": LOST_PAGE})),
         ("browse_search", "/mcp/browse", request("tools/call", name="search", arguments={"query": "a b c", "size": 2})),
         ("open", "/mcp/browse", request("tools/call", name="open", arguments={"url": PAGE, "lines": 2})),
         ("find", "/mcp/browse", request("tools/call", name="find", arguments={"url": PAGE, "pattern": "r"})),
         ("documents", "/mcp/documents", request("tools/call", name="search", arguments={"query": "port"})),
         ("document", "/mcp/documents", request("tools/call", name="get_document", arguments={"docid": PAGE})),
-        ("no_document", "/mcp/documents", request("tools/call", name="get_document", arguments={"docid": GONE})),
+        ("no_document", "/mcp/documents", request("tools/call", name="get_document", arguments={"docid": LOST_PAGE})),
         ("templates", "/mcp", request("resources/templates/list")),
         ("resource", "/mcp", request("resources/read", uri=PAGE)),
     ],
@@ -104,9 +104,13 @@ def modern(method: str, **params: Any) -> dict[str, Any]:
 
 def test_without_a_handshake_each_request_says_who_asks(post: Post) -> None:
     headers = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "server/discover"}
-    found = post(modern("server/discover"), **headers).json()["result"]
-    assert (found["supportedVersions"][0], found["resultType"], found["ttlMs"]) == (MODERN, "complete", 0)
-    assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "webemu"
+    description = post(modern("server/discover"), **headers).json()["result"]
+    assert (description["supportedVersions"][0], description["resultType"], description["ttlMs"]) == (
+        MODERN,
+        "complete",
+        0,
+    )
+    assert description["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "webemu"
     headers |= {"Mcp_Method": "tools/call", "Mcp_Name": "=?base64?c2VhcmNo?="}
     called = post(modern("tools/call", name="search", arguments={"query": "port"}), **headers)
     assert called.json()["result"]["resultType"] == "complete"
@@ -120,7 +124,7 @@ def test_without_a_handshake_each_request_says_who_asks(post: Post) -> None:
         (modern("tools/call", name="search"), "tools/call", "fetch", 400, -32020),
         (modern("ping"), "ping", "", 404, -32601),
         (modern("initialize"), "initialize", "", 404, -32601),
-        (modern("resources/read", uri=GONE), "resources/read", GONE, 404, -32602),
+        (modern("resources/read", uri=LOST_PAGE), "resources/read", LOST_PAGE, 404, -32602),
         ([modern("tools/list")], "tools/list", "", 400, -32600),
     ],
 )  # fmt: skip
@@ -207,16 +211,16 @@ def test_pages_of_this_machine_may(post: Post, ask: Ask, origin: str) -> None:
     ],
 )
 def test_what_models_get_wrong_is_understood(post: Post, arguments: Any) -> None:
-    assert said(post, "search", arguments) == said(post, "search", {"query": "river port"})
+    assert text_of_call(post, "search", arguments) == text_of_call(post, "search", {"query": "river port"})
 
 
 def test_numbers_are_read_as_they_are_meant(post: Post) -> None:
-    def shown(**arguments: Any) -> str:
-        return said(post, "search", {"query": "a b c d", **arguments}, "/mcp/browse")
+    def search_text(**arguments: Any) -> str:
+        return text_of_call(post, "search", {"query": "a b c d", **arguments}, "/mcp/browse")
 
-    assert shown(page="2", size=["2"]) == shown(page=2.0, size=2)
-    assert shown(page=0, size=-5) == shown(page=1, size=1)
-    assert shown(size=10**12) == shown(size=50)
+    assert search_text(page="2", size=["2"]) == search_text(page=2.0, size=2)
+    assert search_text(page=0, size=-5) == search_text(page=1, size=1)
+    assert search_text(size=10**12) == search_text(size=50)
 
 
 @pytest.mark.parametrize(
@@ -247,8 +251,8 @@ def test_an_unknown_tool_or_resource_is_a_protocol_error(post: Post) -> None:
     refused = post(request("tools/call", name="click"))
     assert refused.status_code == 200
     assert refused.json()["error"]["message"] == "there is no tool 'click'; the tools are: search, fetch"
-    gone = post(request("resources/read", uri=GONE)).json()["error"]
-    assert (gone["code"], gone["data"]["reason"]) == (-32002, "url-not-captured")
+    error = post(request("resources/read", uri=LOST_PAGE)).json()["error"]
+    assert (error["code"], error["data"]["reason"]) == (-32002, "url-not-captured")
     assert post(request("resources/read", uri="file:///etc/passwd")).json()["error"]["code"] == -32602
 
 
@@ -271,14 +275,14 @@ def test_a_lone_surrogate_in_a_query_is_no_json(post: Post) -> None:
 
 
 def test_the_session_of_a_header_holds(post: Post) -> None:
-    asked = request("tools/call", name="search", arguments={"query": "port"})
-    assert post(asked, X_Webemu_Session="r1;at=2024-01-31").status_code == 200
-    assert post(asked, X_Webemu_Session="r1;at=soon").status_code == 400
+    call = request("tools/call", name="search", arguments={"query": "port"})
+    assert post(call, X_Webemu_Session="r1;at=2024-01-31").status_code == 200
+    assert post(call, X_Webemu_Session="r1;at=soon").status_code == 400
 
 
 def test_a_session_that_nobody_opened_is_an_error_for_the_host(post: Post) -> None:
-    asked = request("tools/call", name="search", arguments={"query": "port"})
-    refused = post(asked, X_Webemu_Session=f"{OPENED_PREFIX}nobody")
+    call = request("tools/call", name="search", arguments={"query": "port"})
+    refused = post(call, X_Webemu_Session=f"{OPENED_PREFIX}nobody")
     assert (refused.status_code, refused.json()["id"]) == (401, 1)
     assert refused.json()["error"]["data"] == {"reason": "bad-key"}
     assert post(request("tools/list"), X_Webemu_Session=f"{OPENED_PREFIX}nobody").status_code == 200
@@ -286,9 +290,13 @@ def test_a_session_that_nobody_opened_is_an_error_for_the_host(post: Post) -> No
 
 def test_the_text_is_that_of_the_client(post: Post, ask: Ask) -> None:
     url = PAGE
-    found = parse_search_answer(ask("GET", "/v1/search?q=a+b+c&size=2").json())
-    assert said(post, "search", {"query": "a b c", "size": 2}, "/mcp/browse") == client_tools.format_results(found)
+    answer = parse_search_answer(ask("GET", "/v1/search?q=a+b+c&size=2").json())
+    assert text_of_call(post, "search", {"query": "a b c", "size": 2}, "/mcp/browse") == client_tools.format_results(
+        answer
+    )
     page = parse_page_answer(ask("GET", f"/v1/fetch?url={url}&start=10&length=10000").json())
-    assert said(post, "open", {"url": url, "start": 10}, "/mcp/browse") == client_tools.format_page(page)
+    assert text_of_call(post, "open", {"url": url, "start": 10}, "/mcp/browse") == client_tools.format_page(page)
     places = parse_find_answer(ask("GET", f"/v1/find?url={url}&pattern=r").json())
-    assert said(post, "find", {"url": url, "pattern": "r"}, "/mcp/browse") == client_tools.format_matches(places)
+    assert text_of_call(post, "find", {"url": url, "pattern": "r"}, "/mcp/browse") == client_tools.format_matches(
+        places
+    )

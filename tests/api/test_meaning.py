@@ -10,7 +10,7 @@ from zlib import crc32
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.world import World
@@ -21,7 +21,7 @@ pytest.importorskip("usearch", reason="the extra dense is not installed")
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.dense.store import VectorStore  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest  # noqa: E402
 from webemu.index.open import open_snapshot  # noqa: E402
@@ -47,8 +47,10 @@ class Model:
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a snapshot with vectors."""
     root = tmp_path_factory.mktemp("meaning")
-    seen = [Seen(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)]
-    ingest(root / "c", write(root / "a.warc.gz", seen))
+    captures = [
+        CaptureSpec(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)
+    ]
+    ingest(root / "c", write(root / "a.warc.gz", captures))
     wish = build.EmbeddingSpec(model="words", digest="1", passages=1, precision="f32")
     base = build.read_base_manifest(root / "c", current_id(root / "c") or "")
     return root / "c" / "snapshots" / build.embed_snapshot(root / "c", base, wish, lambda: (Model(0), Model(0)))
@@ -64,7 +66,8 @@ def app(snapshot: Path, model: Model, tmp_path: Path) -> App:
     words = open_snapshot(snapshot.parent.parent, snapshot.name)
     engine = words.ranker
     assert isinstance(engine, RankEngine)
-    dense = EmbeddingManifest(**read_manifest(snapshot).dense or {})
+    dense = read_manifest(snapshot).dense
+    assert dense is not None
     store = VectorStore(snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order))
     finders = {"full": engine, "hybrid": HybridRanker(engine, store, QueryEncoder(model), "hybrid")}
     return create_app(
@@ -86,13 +89,13 @@ def tops(answers: Sequence[httpx.Response]) -> list[str]:
 
 
 SESSION = [{"method": "POST", "url": "/v1/sessions", "json": {"engine": "hybrid"}}]
-WANTED = [f"http://one{number}.org/" for number in range(24)]
+EXPECTED_URLS = [f"http://one{number}.org/" for number in range(24)]
 
 
 def test_requests_at_once_are_encoded_together(app: App, model: Model) -> None:
     params = [{"q": query, "engine": "hybrid"} for query in QUERIES]
     answers = ask_all(app, [{"method": "GET", "url": "/v1/search", "params": one} for one in params])
-    assert tops(answers) == WANTED
+    assert tops(answers) == EXPECTED_URLS
     assert sum(model.batches) == 24
     assert len(model.batches) <= 4
 
@@ -101,7 +104,7 @@ def test_members_of_a_batch_are_encoded_together(app: App, model: Model) -> None
     (answer,) = ask_all(
         app, [{"method": "POST", "url": "/v1/search", "json": {"queries": QUERIES, "engine": "hybrid"}}]
     )
-    assert [one["results"][0]["url"] for one in answer.json()["answers"]] == WANTED
+    assert [one["results"][0]["url"] for one in answer.json()["answers"]] == EXPECTED_URLS
     assert len(model.batches) <= 4
 
 
@@ -109,7 +112,7 @@ def test_sessions_are_encoded_together_too(app: App, model: Model) -> None:
     (opened,) = ask_all(app, SESSION)
     headers = {"X-Webemu-Session": opened.json()["session"]}
     asks = [{"method": "GET", "url": "/v1/search", "params": {"q": query}, "headers": headers} for query in QUERIES]
-    assert tops(ask_all(app, asks)) == WANTED
+    assert tops(ask_all(app, asks)) == EXPECTED_URLS
     assert len(model.batches) <= 4
     body = {"queries": [f"{query} again" for query in QUERIES]}
     (answer,) = ask_all(app, [{"method": "POST", "url": "/v1/search", "json": body, "headers": headers}])

@@ -38,20 +38,20 @@ def test_requests_are_counted_by_place_status_and_time(ask: Ask) -> None:
         ask("GET", path)
     answer = ask("GET", "/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    found = samples(answer.text)
+    values = samples(answer.text)
     count = "webemu_requests_total"
-    assert found[count, (("place", "/v1/search"), ("status", "200"))] == 2
-    assert found[count, (("place", "/v1/search"), ("status", "400"))] == 1
-    assert found[count, (("place", "pages"), ("status", "200"))] == 1
-    assert found[count, (("place", "other"), ("status", "404"))] == 1
-    assert [place for name, labels in found if name == count for key, place in labels if place == "serper"]
-    assert found["webemu_request_seconds_count", (("place", "/v1/search"),)] == 3
-    assert found["webemu_request_seconds_bucket", (("le", "+Inf"), ("place", "/v1/search"))] == 3
-    assert found["webemu_request_seconds_bucket", (("le", "10.0"), ("place", "/v1/search"))] == 3
-    assert found["webemu_snapshot_info", (("collection", "small"), ("snapshot", "5d0c0ffee5d0c0ff"))] == 1
-    assert found["webemu_workers", ()] == 1
-    assert found["webemu_resident_bytes", ()] > 1e6
-    assert found["webemu_cache_misses_total", ()] == 3
+    assert values[count, (("place", "/v1/search"), ("status", "200"))] == 2
+    assert values[count, (("place", "/v1/search"), ("status", "400"))] == 1
+    assert values[count, (("place", "pages"), ("status", "200"))] == 1
+    assert values[count, (("place", "other"), ("status", "404"))] == 1
+    assert [place for name, labels in values if name == count for key, place in labels if place == "serper"]
+    assert values["webemu_request_seconds_count", (("place", "/v1/search"),)] == 3
+    assert values["webemu_request_seconds_bucket", (("le", "+Inf"), ("place", "/v1/search"))] == 3
+    assert values["webemu_request_seconds_bucket", (("le", "10.0"), ("place", "/v1/search"))] == 3
+    assert values["webemu_snapshot_info", (("collection", "small"), ("snapshot", "5d0c0ffee5d0c0ff"))] == 1
+    assert values["webemu_workers", ()] == 1
+    assert values["webemu_resident_bytes", ()] > 1e6
+    assert values["webemu_cache_misses_total", ()] == 3
 
 
 def test_without_a_snapshot_there_are_metrics_all_the_same(ask_without_snapshot: Ask) -> None:
@@ -77,14 +77,14 @@ def figures(pid: int, number: int) -> dict[str, Any]:
 
 
 def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
-    gone, parent = 2**22 + 1, os.getppid()  # above the highest process id there is
-    for pid, number in ((gone, 5), (parent, 7)):
+    dead_pid, parent = 2**22 + 1, os.getppid()  # above the highest process id there is
+    for pid, number in ((dead_pid, 5), (parent, 7)):
         (tmp_path / f"{pid}.json").write_text(json.dumps(figures(pid, number)))
     (tmp_path / "99.json").write_text("{")
     tally = MetricsAggregator(lambda: figures(os.getpid(), 1), tmp_path)
     tally.write()
     everybody = tally.read()
-    assert [one["process"]["pid"] for one in everybody] == [os.getpid(), *sorted((gone, parent), key=str)]
+    assert [one["process"]["pid"] for one in everybody] == [os.getpid(), *sorted((dead_pid, parent), key=str)]
     assert count_requests(everybody) == {("a", "200"): 13}
     assert merge_latency_histograms(everybody)["a"] == {"sum": 6.5, "buckets": [13] + [0] * len(BUCKET_SECONDS)}
     assert sum_figure(everybody, "cache", "hits") == 13
@@ -95,9 +95,9 @@ def test_the_dashboard_asks_for_what_there_is(ask: Ask) -> None:
     ask("GET", "/v1/search?q=a")
     there = {name for name, _ in samples(ask("GET", "/metrics").text)}
     board = json.loads((Path(__file__).parents[2] / "deploy" / "grafana.json").read_text())
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) >= 8
-    for expression in asked:
+    for expression in expressions:
         names = set(re.findall(r"webemu_\w+", expression))
         assert names
         assert names <= there, expression
@@ -118,9 +118,9 @@ def test_the_dashboard_is_told_what_was_searched_and_by_whom(ask: Ask, ask_witho
     for query in ("b", "a+b", "a%20b", "a%20b"):  # the last one is remembered
         ask("GET", f"/v1/search?q={query}")
     ask("POST", "/v1/search", json={"queries": ["a b", {"q": "c"}]})
-    told = ask("GET", "/dashboard/figures").json()
-    assert told["places"]["/v1/search"]["statuses"] == {"200": 5}
-    assert (told["workers"], told["world"]["snapshot"]) == (1, "5d0c0ffee5d0c0ff")
+    dashboard = ask("GET", "/dashboard/figures").json()
+    assert dashboard["places"]["/v1/search"]["statuses"] == {"200": 5}
+    assert (dashboard["workers"], dashboard["world"]["snapshot"]) == (1, "5d0c0ffee5d0c0ff")
     assert ask_without_snapshot("GET", "/dashboard/figures").json()["world"] == {}
 
 
@@ -129,9 +129,9 @@ def test_searches_that_are_counted_are_bounded() -> None:
     for number in range(10_000):
         counters.record_query(f"query {number}")
         counters.record_query(b"q=often&size=3")
-    told = counters.worker_figures()
+    worker_counts = counters.worker_figures()
     assert len(counters._queries) <= 4096
-    assert next(iter(told["queries"].items())) == ("often", 10_000)
+    assert next(iter(worker_counts["queries"].items())) == ("often", 10_000)
     for _ in range(5):
         counters.record_query("often")
     assert counters.worker_figures()["queries"]["often"] == 10_005

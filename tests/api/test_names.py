@@ -18,7 +18,7 @@ from dnslib import EDNS0, QTYPE, RCODE, DNSHeader, DNSQuestion, DNSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.proxy.authority import ensure_authority
 from webemu.api.proxy.dns_answers import MAX_PACKET_BYTES, Address, answer
@@ -29,19 +29,19 @@ from webemu.emulator.errors import BadRequest
 
 HERE = IPv4Address("10.88.0.53")
 SIX = IPv6Address("fd00::53")
-KNOWN = {"a.example", "xn--mnchen-3ya.de", "_dmarc.a.example"}
+NAMES = {"a.example", "xn--mnchen-3ya.de", "_dmarc.a.example"}
 
 
 def ask(name: str, kind: str = "A", here: Address = HERE) -> DNSRecord:
-    return DNSRecord.parse(answer(DNSRecord.question(name, kind).pack(), here, KNOWN.__contains__))
+    return DNSRecord.parse(answer(DNSRecord.question(name, kind).pack(), here, NAMES.__contains__))
 
 
-def told(reply: DNSRecord) -> list[str]:
+def values(reply: DNSRecord) -> list[str]:
     return [str(record.rdata) for record in reply.rr]
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "here", "said"),
+    ("name", "kind", "here", "expected"),
     [
         ("a.example", "A", HERE, ["10.88.0.53"]),
         ("A.eXaMple", "A", HERE, ["10.88.0.53"]),
@@ -63,11 +63,11 @@ def told(reply: DNSRecord) -> list[str]:
         (".", "NS", HERE, []),
     ],
 )
-def test_what_is_there(name: str, kind: str, here: Address, said: list[str]) -> None:
+def test_what_is_there(name: str, kind: str, here: Address, expected: list[str]) -> None:
     reply = ask(name, kind, here)
     assert reply.header.rcode == RCODE.NOERROR
-    assert told(reply) == said
-    assert [QTYPE[record.rtype] for record in reply.auth] == ([] if said else ["SOA"])
+    assert values(reply) == expected
+    assert [QTYPE[record.rtype] for record in reply.auth] == ([] if expected else ["SOA"])
     assert str(reply.q.qname) == (name if name == "." else f"{name}."), "the name is repeated as it was spelled"
     assert (reply.header.qr, reply.header.aa, reply.header.ra) == (1, 1, 1)
 
@@ -77,21 +77,21 @@ def test_what_is_there(name: str, kind: str, here: Address, said: list[str]) -> 
 )
 def test_what_was_not_crawled_is_not_there(name: str) -> None:
     reply = ask(name)
-    assert (reply.header.rcode, told(reply)) == (RCODE.NXDOMAIN, [])
+    assert (reply.header.rcode, values(reply)) == (RCODE.NXDOMAIN, [])
     assert [QTYPE[record.rtype] for record in reply.auth] == ["SOA"]
 
 
 def test_a_dot_inside_a_label_is_no_dot() -> None:
     question = DNSRecord.question("a-example").pack().replace(b"\x09a-example", b"\x09a.example")
-    assert DNSRecord.parse(answer(question, HERE, KNOWN.__contains__)).header.rcode == RCODE.NXDOMAIN
+    assert DNSRecord.parse(answer(question, HERE, NAMES.__contains__)).header.rcode == RCODE.NXDOMAIN
 
 
 def test_edns_is_answered_with_edns_and_only_then() -> None:
     question = DNSRecord.question("a.example")
     question.add_ar(EDNS0(udp_len=4096, flags="do"))
-    with_it = DNSRecord.parse(answer(question.pack(), HERE, KNOWN.__contains__))
+    with_it = DNSRecord.parse(answer(question.pack(), HERE, NAMES.__contains__))
     assert [(record.rtype, record.edns_len) for record in with_it.ar] == [(QTYPE.OPT, MAX_PACKET_BYTES)]
-    assert told(with_it) == ["10.88.0.53"]
+    assert values(with_it) == ["10.88.0.53"]
     assert ask("a.example").ar == []
 
 
@@ -114,7 +114,7 @@ LOOPING = b"\0\1\1\0\0\1\0\0\0\0\0\0"
     ],
 )
 def test_what_makes_no_sense_is_said_so(packet: bytes, code: str) -> None:
-    reply = DNSRecord.parse(answer(packet, HERE, KNOWN.__contains__))
+    reply = DNSRecord.parse(answer(packet, HERE, NAMES.__contains__))
     assert (RCODE[reply.header.rcode], reply.header.qr, reply.header.id) == (code, 1, int.from_bytes(packet[:2]))
 
 
@@ -124,14 +124,14 @@ def test_what_makes_no_sense_is_said_so(packet: bytes, code: str) -> None:
     ids=["empty", "short", "long", "an answer"],
 )
 def test_what_is_no_question_is_not_answered(packet: bytes) -> None:
-    assert answer(packet, HERE, KNOWN.__contains__) == b""
+    assert answer(packet, HERE, NAMES.__contains__) == b""
 
 
 @given(st.binary(max_size=80), st.integers(0, 40), st.integers(0, 6))
 def test_no_packet_raises_or_is_answered_at_length(noise: bytes, start: int, cut: int) -> None:
     valid = DNSRecord.question("a.example").pack()
     for packet in (noise, LOOPING + noise, valid[:start] + noise + valid[start + cut :]):
-        reply = answer(packet, HERE, KNOWN.__contains__)
+        reply = answer(packet, HERE, NAMES.__contains__)
         assert len(reply) < 512
         assert not reply or reply[:2] == packet[:2]
 
@@ -141,7 +141,7 @@ def test_without_a_snapshot_nothing_is_denied(tmp_path: Path) -> None:
     app = create_app(Config(root=tmp_path))
     reply = DNSRecord.parse(app.answer_dns(DNSRecord.question("a.example").pack(), HERE))
     assert RCODE[reply.header.rcode] == "SERVFAIL"
-    assert told(DNSRecord.parse(app.answer_dns(DNSRecord.question("webemu").pack(), HERE))) == [str(HERE)]
+    assert values(DNSRecord.parse(app.answer_dns(DNSRecord.question("webemu").pack(), HERE))) == [str(HERE)]
 
 
 def free_port() -> int:
@@ -172,8 +172,8 @@ def test_bound_to_all_addresses_it_knows_through_which_it_was_asked() -> None:
         await resolver.open()
         for address in ("127.0.0.1", "127.0.0.9", "::1"):
             for tcp in (False, True):
-                said = await asyncio.to_thread(exchange, address, port, b"ask", tcp)
-                assert said == b"ask" + ip_address(address).packed
+                answer = await asyncio.to_thread(exchange, address, port, b"ask", tcp)
+                assert answer == b"ask" + ip_address(address).packed
         resolver.close()
 
     asyncio.run(run())
@@ -202,7 +202,9 @@ class Place:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("names")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen("https://a.example/", html("Harbour", "The river port."))]))
+    ingest(
+        root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", html("Harbour", "The river port."))])
+    )
     dns = free_port()
     command = [
         sys.executable,
@@ -237,18 +239,18 @@ def wait_until_served(port: int) -> None:
 
 
 def test_the_server_says_where_the_web_is(place: Place) -> None:
-    told = (
+    expected_line = (
         f"webemu: the emulated web by host name on 0.0.0.0, port {place.ports[0]}, "
         f"{place.ports[1]}, {place.dns} (DNS)\n"
     )
-    assert place.lines[1] == told
+    assert place.lines[1] == expected_line
 
 
 @pytest.mark.parametrize("tcp", [False, True])
 def test_every_worker_leads_names_to_where_it_was_asked(place: Place, tcp: bool) -> None:
     for number in range(1, 17):
         by = f"127.0.0.{number}"
-        assert told(place.ask("a.example", by=by, tcp=tcp)) == [by]
+        assert values(place.ask("a.example", by=by, tcp=tcp)) == [by]
         assert place.ask("b.example", by=by, tcp=tcp).header.rcode == RCODE.NXDOMAIN
 
 
@@ -258,7 +260,7 @@ def test_one_connection_takes_many_questions_and_bad_ones_end_it(place: Place) -
         for _ in range(3):
             client.sendall(len(question).to_bytes(2) + question)
             stream = client.makefile("rb")
-            assert told(DNSRecord.parse(stream.read(int.from_bytes(stream.read(2))))) == ["127.0.0.1"]
+            assert values(DNSRecord.parse(stream.read(int.from_bytes(stream.read(2))))) == ["127.0.0.1"]
     for bad in (b"\xff\xff" + question, b"\0\0", b"\0\x05hello"):
         with socket.create_connection(("127.0.0.1", place.dns), timeout=30) as client:
             client.sendall(bad)
@@ -276,7 +278,7 @@ def test_noise_does_not_keep_it_from_answering(place: Place) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as client:
         for size in (0, 1, 11, 12, 40, 1232, 1233, 9000):
             client.sendto(b"\x01" * size, ("127.0.0.1", place.dns))
-    assert all(told(place.ask("a.example")) == ["127.0.0.1"] for _ in range(8))
+    assert all(values(place.ask("a.example")) == ["127.0.0.1"] for _ in range(8))
 
 
 def test_further_ports_lead_to_the_web_in_plain_and_in_tls(place: Place) -> None:

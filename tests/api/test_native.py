@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -161,15 +161,14 @@ def test_the_documentation_loads_nothing_from_elsewhere(ask: Ask) -> None:
 
 def test_what_is_asked_again_while_it_is_made_is_made_once(tmp_path: Path) -> None:
     class Slow(SmallWorld):
-        fetched = 0
+        fetches: ClassVar[list[PageRequest]] = []
 
         def fetch(self, request: PageRequest) -> Page:
-            self.fetched += 1
+            self.fetches.append(request)
             time.sleep(0.3)
             return super().fetch(request)
 
-    world = Slow()
-    app = create_app(Config(root=tmp_path), world)
+    app = create_app(Config(root=tmp_path), Slow())
 
     async def ask(client: httpx.AsyncClient) -> bytes:
         return (await client.get("/v1/fetch?url=https://a.example/&format=links")).content
@@ -185,7 +184,7 @@ def test_what_is_asked_again_while_it_is_made_is_made_once(tmp_path: Path) -> No
     answers = asyncio.run(all_at_once())
     assert len(set(answers)) == 1
     assert b'"content"' in answers[0]
-    assert world.fetched == 1
+    assert len(Slow.fetches) == 1
 
 
 def test_answers_are_in_gzip_only_where_that_is_set_and_asked(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.proxy.command import build_exports
 
 HERE = Path(__file__)
@@ -29,7 +29,7 @@ PAGE = html("Harbour", "The river port.")
 SITES = [f"site-{number}.example" for number in range(8)]
 NO_POWERS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
 REQUESTS = 120
-"""By each way: over the proxy, to names, to the API."""
+"""The number of requests sent by each way: over the proxy, to names, to the API."""
 LOAD = """
 import asyncio, sys, httpx
 sites, count = sys.argv[1].split(","), int(sys.argv[2])
@@ -94,17 +94,19 @@ def within(name: str, *command: str) -> str:
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
-def link(one: str, one_device: str, one_address: str, other: str, other_device: str, other_address: str) -> None:
+def link(
+    one_namespace: str, one_device: str, one_address: str, other: str, other_device: str, other_address: str
+) -> None:
     """A cable between two namespaces."""
-    ip("link", "add", one_device, "netns", one, "type", "veth", "peer", "name", other_device, "netns", other)
-    for name, device, address in ((one, one_device, one_address), (other, other_device, other_address)):
+    ip("link", "add", one_device, "netns", one_namespace, "type", "veth", "peer", "name", other_device, "netns", other)
+    for name, device, address in ((one_namespace, one_device, one_address), (other, other_device, other_address)):
         ip("-n", name, "address", "add", f"{address}/24", "dev", device)
         ip("-n", name, "link", "set", device, "up")
 
 
 @contextmanager
 def resolving(name: str, server: str) -> Iterator[None]:
-    """What `ip netns exec` mounts over /etc/resolv.conf."""
+    """Write the files that `ip netns exec` mounts over /etc/resolv.conf."""
     folder = Path("/etc/netns") / name
     is_new = not folder.parent.exists()
     folder.mkdir(parents=True)
@@ -123,8 +125,8 @@ class Closed:
 
     def sent(self, device: str) -> int:
         """Packets that the server has sent over a device, ARP and all."""
-        shown = json.loads(ip("-n", self.server, "-j", "-s", "link", "show", "dev", device))
-        return int(shown[0]["stats64"]["tx"]["packets"])
+        statistics = json.loads(ip("-n", self.server, "-j", "-s", "link", "show", "dev", device))
+        return int(statistics[0]["stats64"]["tx"]["packets"])
 
     def ask(self, *command: str) -> str:
         done = subprocess.run(
@@ -139,7 +141,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     if reason := why_not():
         pytest.skip(reason)
     root = tmp_path_factory.mktemp("netns")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen(f"https://{site}/", PAGE) for site in SITES]))
+    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec(f"https://{site}/", PAGE) for site in SITES]))
     with ExitStack() as stack:
         server, agent, outside = (stack.enter_context(namespace(name)) for name in ("server", "agent", "outside"))
         link(server, "offline", SERVER, agent, "eth0", AGENT)
@@ -149,13 +151,13 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
         stack.enter_context(resolving(agent, SERVER))
         stack.enter_context(serving(server, root))
         proxies = re.compile("(https?|all|no)_proxy", re.IGNORECASE)
-        kept = {name: value for name, value in os.environ.items() if not proxies.fullmatch(name)}
-        yield Closed(server, agent, {**kept, **build_exports(root)})
+        environment = {name: value for name, value in os.environ.items() if not proxies.fullmatch(name)}
+        yield Closed(server, agent, {**environment, **build_exports(root)})
 
 
 @contextmanager
 def serving(name: str, root: Path) -> Iterator[None]:
-    """As the container does it: on all addresses, with two workers."""
+    """Serve as the container does: on all addresses, with two workers."""
     place = ["--root", str(root), "--collection", "c", "--host", "0.0.0.0", "--workers", "2"]
     serve = [sys.executable, "-m", "webemu.emulator.cli", "serve", *place, "--web-ports", "80,443", "--dns-port", "53"]
     process = subprocess.Popen(["ip", "netns", "exec", name, *NO_POWERS, *serve], stdout=subprocess.PIPE, text=True)
@@ -180,14 +182,14 @@ def test_clients_without_settings_see_the_web(closed: Closed, name: str) -> None
 
 def test_the_server_sends_nothing_to_anyone_but_the_agent(closed: Closed) -> None:
     before = closed.sent("offline")
-    said = closed.ask(sys.executable, "-c", LOAD, ",".join(SITES), str(REQUESTS)).split()
-    assert said == [str(REQUESTS)] * 3 + ["refused"] * 2
+    lines = closed.ask(sys.executable, "-c", LOAD, ",".join(SITES), str(REQUESTS)).split()
+    assert lines == [str(REQUESTS)] * 3 + ["refused"] * 2
     assert closed.sent("offline") - before > 3 * REQUESTS
     assert closed.sent("uplink") == 0
 
 
 def test_a_packet_for_elsewhere_is_counted(closed: Closed) -> None:
-    """So that the test above can fail. Runs after it."""
+    """The counter notices such a packet, so that the test above can fail. It runs after that test."""
     send = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'', ('198.51.100.7', 53))"
     within(closed.server, sys.executable, "-c", send)
     deadline = time.monotonic() + 30

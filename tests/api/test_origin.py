@@ -33,9 +33,9 @@ def decode(payload: Payload) -> bytes:
     return gzip.decompress(payload.body)
 
 
-def ask(payload: Payload, method: str = "GET", **asked: str) -> Response:
+def ask(payload: Payload, method: str = "GET", **headers: str) -> Response:
     return rebuild_response(
-        payload, method, {k.replace("_", "-").encode(): v.encode() for k, v in asked.items()}, decode
+        payload, method, {k.replace("_", "-").encode(): v.encode() for k, v in headers.items()}, decode
     )
 
 
@@ -46,9 +46,9 @@ def page(status: int = 200, body: bytes = BODY, headers: tuple[tuple[bytes, byte
 def test_status_reason_and_headers_are_the_origins() -> None:
     reply = ask(page())
     assert (reply.status, reply.reason, reply.body) == (200, b"Quite Fine", BODY)
-    kept, dropped = sanitize_headers(reply.headers)
+    headers, dropped = sanitize_headers(reply.headers)
     assert dropped == ["bad-name", "bad-value"]
-    assert kept == [
+    assert headers == [
         (b"Date", b"Tue, 03 Dec 2024 08:00:00 GMT"),
         (b"ETag", b'"v1"'),
         (b"Last-Modified", b"Mon, 02 Dec 2024 07:00:00 GMT"),
@@ -77,16 +77,16 @@ def test_and_for_nobody_else(accepted: str) -> None:
 
 def test_a_coding_kept_by_the_crawl_is_kept_or_taken_off() -> None:
     packed = gzip.compress(BODY)
-    kept = Payload(200, "OK", ((b"Content-Encoding", b"gzip"), (b"Content-Type", b"text/html")), packed, "gzip")
-    assert ask(kept, accept_encoding="gzip").body == packed
-    plain = ask(kept)
+    gzipped_page = Payload(200, "OK", ((b"Content-Encoding", b"gzip"), (b"Content-Type", b"text/html")), packed, "gzip")
+    assert ask(gzipped_page, accept_encoding="gzip").body == packed
+    plain = ask(gzipped_page)
     assert (plain.body, plain.headers[0]) == (BODY, (b"Content-Type", b"text/html"))
     broken = Payload(200, "OK", ((b"Content-Encoding", b"gzip"),), b"broken", "gzip")
     assert (ask(broken).body, ask(broken).headers[0]) == (b"broken", (b"Content-Encoding", b"gzip"))
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "conditions",
     [
         {"if_none_match": '"v1"'},
         {"if_none_match": 'W/"v1"'},
@@ -96,14 +96,14 @@ def test_a_coding_kept_by_the_crawl_is_kept_or_taken_off() -> None:
         {"if_modified_since": "Wed, 04 Dec 2024 07:00:00 GMT"},
     ],
 )
-def test_what_the_client_has_is_not_sent_again(asked: dict[str, str]) -> None:
-    reply = ask(page(), **asked)
+def test_what_the_client_has_is_not_sent_again(conditions: dict[str, str]) -> None:
+    reply = ask(page(), **conditions)
     assert (reply.status, reply.body) == (304, b"")
     assert {name.lower() for name, _ in reply.headers} == {b"date", b"etag", b"last-modified", b"set-cookie"}
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "conditions",
     [
         {"if_none_match": '"v0"'},
         {"if_none_match": '"v0"', "if_modified_since": "Wed, 04 Dec 2024 07:00:00 GMT"},
@@ -111,12 +111,12 @@ def test_what_the_client_has_is_not_sent_again(asked: dict[str, str]) -> None:
         {"if_modified_since": "yesterday"},
     ],
 )
-def test_what_it_has_not_is(asked: dict[str, str]) -> None:
-    assert ask(page(), **asked).status == 200
+def test_what_it_has_not_is(conditions: dict[str, str]) -> None:
+    assert ask(page(), **conditions).status == 200
 
 
 @pytest.mark.parametrize(
-    ("span", "expected", "told"),
+    ("span", "expected", "content_range"),
     [
         ("bytes=0-4", BODY[:5], "bytes 0-4/{n}"),
         ("bytes=10-", BODY[10:], "bytes 10-{e}/{n}"),
@@ -124,11 +124,11 @@ def test_what_it_has_not_is(asked: dict[str, str]) -> None:
         ("bytes=5-99999999", BODY[5:], "bytes 5-{e}/{n}"),
     ],
 )
-def test_a_range_is_cut_out(span: str, expected: bytes, told: str) -> None:
+def test_a_range_is_cut_out(span: str, expected: bytes, content_range: str) -> None:
     reply = ask(page(), range=span)
     size = len(BODY)
     assert (reply.status, reply.body) == (206, expected)
-    assert dict(reply.headers)[b"Content-Range"].decode() == told.format(n=size, e=size - 1, s=size - 7)
+    assert dict(reply.headers)[b"Content-Range"].decode() == content_range.format(n=size, e=size - 1, s=size - 7)
     assert dict(reply.headers)[b"Content-Length"] == b"%d" % len(expected)
 
 

@@ -12,7 +12,7 @@ from tests.api.test_served import PATIENCE, Running, serving
 from webemu.api.proxy.accepting import MAX_ACCEPTS_PER_TURN
 
 AT_ONCE = 500
-"""For some seconds of work, however quick the machine."""
+"""The number of requests at once: work for some seconds, however quick the machine."""
 WORDS = ("river", "port", "bridge", "page", "tells", "number")
 
 
@@ -25,10 +25,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield server
 
 
-def asked(server: Running, path: str, body: object) -> http.client.HTTPConnection:
+def send_post(server: Running, path: str, body: object) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
-    told = json.dumps(body)
-    connection.request("POST", path, told, {"Content-Type": "application/json"})
+    payload = json.dumps(body)
+    connection.request("POST", path, payload, {"Content-Type": "application/json"})
     return connection
 
 
@@ -39,8 +39,8 @@ def heavy(number: int) -> dict[str, object]:
 
 
 def test_what_waits_too_long_is_refused_and_marked_and_health_is_answered(server: Running) -> None:
-    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(AT_ONCE)]
-    waiting += [asked(server, "/serper/search", {"q": f"river {number}"}) for number in range(20)]
+    waiting = [send_post(server, "/retrieve", heavy(number)) for number in range(AT_ONCE)]
+    waiting += [send_post(server, "/serper/search", {"q": f"river {number}"}) for number in range(20)]
     assert server.get("/health")[0] == 200
     assert server.get("/metrics")[0] == 200
     statuses: Counter[int] = Counter()
@@ -55,8 +55,8 @@ def test_what_waits_too_long_is_refused_and_marked_and_health_is_answered(server
             assert answer.headers["X-Webemu-Reason"] == "overloaded"
             assert {"detail", "message"} & json.loads(body).keys()  # Search-R1's word, or Serper's
     assert statuses.keys() == {200, 503}
-    told = server.get("/metrics")[2].decode()
-    assert 'webemu_requests_total{place="search-r1",status="503"}' in told
+    metrics = server.get("/metrics")[2].decode()
+    assert 'webemu_requests_total{place="search-r1",status="503"}' in metrics
     assert [server.get("/v1/search?q=river")[0] for _ in range(5)] == [200] * 5
 
 
@@ -75,7 +75,7 @@ def test_the_native_api_says_so_in_its_own_shape(server: Running) -> None:
     queries = [
         [{"q": f"{WORDS[n % 6]} {WORDS[number % 6]} {number} {n}"} for n in range(40)] for number in range(AT_ONCE)
     ]
-    waiting = [asked(server, "/v1/search", {"queries": members}) for members in queries]
+    waiting = [send_post(server, "/v1/search", {"queries": members}) for members in queries]
     refusals = []
     for connection in waiting:
         answer = connection.getresponse()
@@ -88,7 +88,7 @@ def test_the_native_api_says_so_in_its_own_shape(server: Running) -> None:
 
 
 def test_a_quick_question_does_not_wait_for_the_slow_ones_before_it(server: Running) -> None:
-    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(MAX_ACCEPTS_PER_TURN // 2)]
+    waiting = [send_post(server, "/retrieve", heavy(number)) for number in range(MAX_ACCEPTS_PER_TURN // 2)]
     assert server.get("/v1/search?q=river")[0] == 200
     for connection in waiting:
         assert connection.getresponse().status in (200, 503)

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.api.test_fuzz import Asked, ask
+from tests.api.test_fuzz import RawRequest, ask
 from tests.attacked import Attacked, attacked, received
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.services.own_hosts import PROXIED, is_for_this_server
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
 CAPTURED = [
-    Seen("http://93.184.216.34/", html("By address", "captured at an address")),
-    Seen("https://93.184.216.34/safe", html("By address", "captured at an address")),
-    Seen("http://localhost/", html("Local", "captured at localhost")),
-    Seen("http://localhost:8080/deep?a=1", html("Local", "captured at a port of localhost")),
-    Seen("http://[2001:db8::1]/", html("Six", "captured at an address of IPv6")),
-    Seen("http://localhost:8800/page", html("Twin", "captured at our own authority")),
+    CaptureSpec("http://93.184.216.34/", html("By address", "captured at an address")),
+    CaptureSpec("https://93.184.216.34/safe", html("By address", "captured at an address")),
+    CaptureSpec("http://localhost/", html("Local", "captured at localhost")),
+    CaptureSpec("http://localhost:8080/deep?a=1", html("Local", "captured at a port of localhost")),
+    CaptureSpec("http://[2001:db8::1]/", html("Six", "captured at an address of IPv6")),
+    CaptureSpec("http://localhost:8800/page", html("Twin", "captured at our own authority")),
 ]
 Door = Callable[[Attacked, str], bytes]
-URLS = [seen.url for seen in CAPTURED]
+URLS = [capture.url for capture in CAPTURED]
 SELF = '{"status":"ok"'
 
 
@@ -112,16 +112,16 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
 
 
 def test_a_page_captured_at_our_own_authority_is_the_page(app: App) -> None:
-    def told(path: str) -> tuple[int, bytes]:
+    def get_page(path: str) -> tuple[int, bytes]:
         async def proxied(scope: object, *wires: object) -> None:
             await app.doors.web({**scope, PROXIED: True}, *wires)  # type: ignore[dict-item]
 
-        status, _, body = asyncio.run(ask(proxied, Asked("GET", "localhost:8800", path)))
+        status, _, body = asyncio.run(ask(proxied, RawRequest("GET", "localhost:8800", path)))
         return status, body
 
-    assert told("/page")[0] == 200
-    assert b"captured at our own authority" in told("/page")[1]
-    assert SELF.encode() in told("/health")[1]
+    assert get_page("/page")[0] == 200
+    assert b"captured at our own authority" in get_page("/page")[1]
+    assert SELF.encode() in get_page("/health")[1]
 
 
 def test_the_ports_it_listens_on_are_its_own() -> None:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.pages.addresses import decode_for_display, replay_url, split_breadcrumbs
 from webemu.emulator.config import Config
@@ -24,28 +24,34 @@ EVIL_TITLE = EVIL.replace("<", "&lt;")
 EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(1)?x='><script>alert(3)</script>&y=1"
 
 
-def crawl() -> list[Seen]:
+def crawl() -> list[CaptureSpec]:
     ports = [
-        Seen(
+        CaptureSpec(
             f"https://port{number % 9}.example/harbour/{number}",
             html(f"Harbour {number} - Atlas", f"The old harbour {number}."),
         )
         for number in range(70)
     ]
-    moved = Seen("https://port1.example/old", status="301 Moved", headers=(("Location", "https://port1.example/new"),))
-    scripted = Seen("https://port1.example/js", status="302 Found", headers=(("Location", "javascript:alert(1)"),))
+    moved = CaptureSpec(
+        "https://port1.example/old", status="301 Moved", headers=(("Location", "https://port1.example/new"),)
+    )
+    scripted = CaptureSpec(
+        "https://port1.example/js", status="302 Found", headers=(("Location", "javascript:alert(1)"),)
+    )
     return [
         *ports,
         moved,
         scripted,
-        Seen("https://evil.example/", html(EVIL_TITLE, f"Piracy {EVIL_TITLE}", '<a href="javascript:alert(1)">x</a>')),
-        Seen(EVIL_URL, html("Piracy too", "Piracy again"), headers=(("X-Evil", EVIL),)),
-        Seen("https://a.example/", html("Lighthouse museum", "first", '<a href="/b">on</a>'), day=1),
-        Seen("https://a.example/", html("Lighthouse museum", "second"), day=2),
-        Seen("https://a.example/", html("Gone", "no more"), day=3, status="404 Not Found"),
-        Seen("https://a.example/p.png", b"\x89PNG\r\n\x1a\n0000", mime="image/png"),
-        Seen("https://b.example/", html("The lantern fair | Atlas", "Lanterns of the fair")),
-        Seen("https://c.example/", html("Harbour lights | Atlas", "海边的灯塔很高")),
+        CaptureSpec(
+            "https://evil.example/", html(EVIL_TITLE, f"Piracy {EVIL_TITLE}", '<a href="javascript:alert(1)">x</a>')
+        ),
+        CaptureSpec(EVIL_URL, html("Piracy too", "Piracy again"), headers=(("X-Evil", EVIL),)),
+        CaptureSpec("https://a.example/", html("Lighthouse museum", "first", '<a href="/b">on</a>'), day=1),
+        CaptureSpec("https://a.example/", html("Lighthouse museum", "second"), day=2),
+        CaptureSpec("https://a.example/", html("Gone", "no more"), day=3, status="404 Not Found"),
+        CaptureSpec("https://a.example/p.png", b"\x89PNG\r\n\x1a\n0000", mime="image/png"),
+        CaptureSpec("https://b.example/", html("The lantern fair | Atlas", "Lanterns of the fair")),
+        CaptureSpec("https://c.example/", html("Harbour lights | Atlas", "海边的灯塔很高")),
     ]
 
 
@@ -138,8 +144,8 @@ def test_results_are_numbered_marked_and_paged(get: Get) -> None:
 
 
 def test_all_pages_together_hold_every_result_once(get: Get) -> None:
-    found = [title for page in range(1, 9) for title in titles(search(get, "harbour", f"&page={page}"))]
-    assert len(found) == len(set(found)) == 71
+    all_titles = [title for page in range(1, 9) for title in titles(search(get, "harbour", f"&page={page}"))]
+    assert len(all_titles) == len(set(all_titles)) == 71
 
 
 def test_words_of_scripts_without_spaces_are_marked(get: Get) -> None:
@@ -200,10 +206,10 @@ def test_the_page_is_framed_without_scripts(get: Get) -> None:
 
 def test_every_capture_can_be_chosen(get: Get) -> None:
     page = view(get, "https://a.example/", "text").text
-    found = re.findall(r'<li><a href="(/view[^"]*at=\d{14})"( aria-current="true")?>', page)
-    assert [bool(current) for _, current in found] == [False, True, False]
-    said = [re.findall(r"<pre.*?>(.*?)</pre>", get(href.replace("&amp;", "&")).text, re.DOTALL) for href, _ in found]
-    assert ["first" in said[0][0], "second" in said[1][0], "no more" in said[2][0]] == [True, True, True]
+    matches = re.findall(r'<li><a href="(/view[^"]*at=\d{14})"( aria-current="true")?>', page)
+    assert [bool(current) for _, current in matches] == [False, True, False]
+    texts = [re.findall(r"<pre.*?>(.*?)</pre>", get(href.replace("&amp;", "&")).text, re.DOTALL) for href, _ in matches]
+    assert ["first" in texts[0][0], "second" in texts[1][0], "no more" in texts[2][0]] == [True, True, True]
 
 
 def test_headers_are_shown_as_recorded(get: Get) -> None:
@@ -233,7 +239,7 @@ def test_what_has_no_text_says_so(get: Get) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/view?url=https://a.example/none", 404, "site%3Aa.example"),
         ("/view?url=https://nowhere.example/", 404, "This site was not crawled"),
@@ -242,11 +248,11 @@ def test_what_has_no_text_says_so(get: Get) -> None:
         ("/view?url=https://a.example/&at=soon", 400, "is not a time"),
     ],
 )
-def test_problems_are_pages_too(get: Get, path: str, status: int, said: str) -> None:
+def test_problems_are_pages_too(get: Get, path: str, status: int, message: str) -> None:
     answer = get(path)
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, "text/html; charset=utf-8")
     assert answer.headers["X-Webemu-Reason"]
-    assert said in answer.text
+    assert message in answer.text
 
 
 def test_hostile_texts_are_escaped(get: Get) -> None:
@@ -298,8 +304,8 @@ def test_every_filter_can_be_taken_off(get: Get, text: str, name: str, value: st
 def test_suggestions_are_titles(get: Get) -> None:
     answer = get("/suggest?q=light")
     assert answer.headers["Content-Type"] == "application/x-suggestions+json"
-    begun, found, said, links = answer.json()
-    assert (begun, found, said) == ("light", ["Lighthouse museum", "Harbour lights"], ["", ""])
+    prefix, suggestions, descriptions, links = answer.json()
+    assert (prefix, suggestions, descriptions) == ("light", ["Lighthouse museum", "Harbour lights"], ["", ""])
     assert links[0] == "http://localhost:8800/search?q=Lighthouse+museum"
     assert get("/suggest?q=Lantern%20F").json()[1] == ["The lantern fair"], "the name of the site is left out"
     assert get("/suggest?q=harbour").json()[1][:2] == ["Harbour 0", "Harbour 1"]

@@ -21,18 +21,18 @@ def test_answers_come_in_the_order_asked_whatever_ends_first() -> None:
 
 def test_a_single_ask_does_not_wait_for_the_end_of_a_batch() -> None:
     async def go() -> None:
-        pool, started, asked = ThreadPool(1), threading.Event(), threading.Event()
+        pool, started, single_done = ThreadPool(1), threading.Event(), threading.Event()
 
-        def one(number: int) -> bool:
+        def work(number: int) -> bool:
             started.set()
-            asked.wait(10)
+            single_done.wait(10)
             return True
 
-        batch = asyncio.create_task(pool.map(one, range(10_000)))
+        batch = asyncio.create_task(pool.map(work, range(10_000)))
         await asyncio.to_thread(started.wait)
         single = asyncio.create_task(pool.run(lambda: "single"))
         await asyncio.sleep(0)
-        asked.set()
+        single_done.set()
         assert await single == "single"
         assert not batch.done()
         assert all(await batch)

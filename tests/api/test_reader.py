@@ -1,4 +1,4 @@
-"""Which reader of result records runs is said wherever one would look, and both give the same answers."""
+"""The reader of result records in use is named in every place where one would look, and both readers answer alike."""
 
 import json
 import re
@@ -18,7 +18,7 @@ READERS = {
     "compiled": START.format("import webemu.index._reading"),
     "python": START.format("sys.modules['webemu.index._reading'] = None"),
 }
-"""How `webemu` is started with each; None keeps a module from being imported, as where there was no compiler."""
+"""The environment that starts `webemu` with each reader; None keeps a module from import, as without a compiler."""
 pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
 
 
@@ -45,9 +45,9 @@ def served(root: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, st
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found
-        yield request.param, process.stdout.readline(), found[0]
+        match = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert match
+        yield request.param, process.stdout.readline(), match[0]
     finally:
         process.terminate()
         process.wait(30)
@@ -63,8 +63,8 @@ def test_a_server_says_which_reader_runs(served: tuple[str, str, str]) -> None:
 @pytest.mark.parametrize("reader", READERS)
 def test_stat_says_which_reader_runs(root: Path, reader: str) -> None:
     command = [sys.executable, "-c", READERS[reader], "stat", "--root", str(root), "--collection", "c"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    [line] = [line for line in shown.splitlines() if line.startswith("reader ")]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    [line] = [line for line in output.splitlines() if line.startswith("reader ")]
     assert line.split()[1].strip(":") == reader
     assert ("install a C compiler" in line) == (reader == "python")
 
@@ -75,8 +75,8 @@ ANSWERS: dict[str, Any] = {}
 def test_both_readers_answer_alike(served: tuple[str, str, str]) -> None:
     reader, _, address = served
     with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
-        asked = ("ships", "harbour ships", '"plain"', "nothing at all")
-        answers = [client.get("/v1/search", params={"q": query}).content for query in asked]
+        queries = ("ships", "harbour ships", '"plain"', "nothing at all")
+        answers = [client.get("/v1/search", params={"q": query}).content for query in queries]
     assert json.loads(answers[0])["results"]
     ANSWERS[reader] = answers
     assert all(other == answers for other in ANSWERS.values())

@@ -10,7 +10,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, SHEET, data, header, index, wayback, world_of
-from tests.crawls import Seen, html
+from tests.crawls import CaptureSpec, html
 from webemu.api.archives import crawl_data
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
@@ -32,10 +32,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(root: Path) -> World:
-    hostile = Seen("http://hostile.example/", HOSTILE, headers=(("Content-Security-Policy", "script-src *"),))
+    hostile = CaptureSpec("http://hostile.example/", HOSTILE, headers=(("Content-Security-Policy", "script-src *"),))
     page = gzip.compress(html("Packed", '<a href="/far">far</a>').encode(), mtime=0)
-    packed = Seen("http://packed.example/", page, headers=(("Content-Encoding", "gzip"),))
-    font = Seen("http://packed.example/f.woff2", b"wOF2", mime="font/woff2")
+    packed = CaptureSpec("http://packed.example/", page, headers=(("Content-Encoding", "gzip"),))
+    font = CaptureSpec("http://packed.example/f.woff2", b"wOF2", mime="font/woff2")
     return world_of(root, hostile, packed, font)
 
 
@@ -83,7 +83,7 @@ def test_what_was_packed_is_unpacked(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "given"),
+    ("requested_at", "nearest_at"),
     [
         ("2024010112000", "20240101120000"),
         ("2024", "20240101120000"),
@@ -94,9 +94,9 @@ def test_what_was_packed_is_unpacked(world: World) -> None:
         ("99999999999999", "20240120120000"),
     ],
 )
-def test_another_time_leads_to_the_nearest_capture(world: World, asked: str, given: str) -> None:
-    reply = wayback(world, f"/web/{asked}id_/{HARBOUR}")
-    assert (reply.status, header(reply, "Location")) == (302, f"/web/{given}id_/{HARBOUR}")
+def test_another_time_leads_to_the_nearest_capture(world: World, requested_at: str, nearest_at: str) -> None:
+    reply = wayback(world, f"/web/{requested_at}id_/{HARBOUR}")
+    assert (reply.status, header(reply, "Location")) == (302, f"/web/{nearest_at}id_/{HARBOUR}")
 
 
 def test_a_revisit_has_its_own_time_and_the_body_it_repeats(world: World) -> None:
@@ -147,13 +147,13 @@ def test_links_of_a_memento(world: World) -> None:
 
 
 def test_a_timegate_leads_to_the_date(world: World) -> None:
-    for date, given in (
+    for date, nearest_at in (
         ("Wed, 03 Jan 2024 11:00:00 GMT", "20240103120000"),
         ("Wed, 03 Jan 1990 11:00:00 GMT", "20240101120000"),
         ("", "20240120120000"),
     ):
         reply = wayback(world, f"/web/{HARBOUR}", accept_datetime=date)
-        assert (reply.status, header(reply, "Location")) == (302, f"/web/{given}/{HARBOUR}")
+        assert (reply.status, header(reply, "Location")) == (302, f"/web/{nearest_at}/{HARBOUR}")
         assert header(reply, "Vary") == "accept-datetime"
         assert 'rel="original"' in header(reply, "Link")
     with pytest.raises(BadRequest):
@@ -197,7 +197,7 @@ def test_a_hostile_page_is_sealed(world: World) -> None:
 
 
 def test_availability(world: World) -> None:
-    def found(query: str, host: str = "archive.org") -> dict[str, object]:
+    def availability(query: str, host: str = "archive.org") -> dict[str, object]:
         return dict(json.loads(wayback(world, f"/wayback/available?{query}", host=host).body))
 
     closest = {
@@ -206,19 +206,19 @@ def test_availability(world: World) -> None:
         "url": f"{SELF}/web/20240103120000/{HARBOUR}",
         "timestamp": "20240103120000",
     }
-    asked = "url=www.harbour.example&timestamp=20240104"
-    assert found(asked) == {
+    query_string = "url=www.harbour.example&timestamp=20240104"
+    assert availability(query_string) == {
         "url": "www.harbour.example",
         "archived_snapshots": {"closest": closest},
         "timestamp": "20240104",
     }
-    assert found(asked, "web.archive.org") == found(asked)
-    assert found("url=nowhere.example") == {"url": "nowhere.example", "archived_snapshots": {}}
-    called = wayback(world, f"/wayback/available?{asked}&callback=a.b")
+    assert availability(query_string, "web.archive.org") == availability(query_string)
+    assert availability("url=nowhere.example") == {"url": "nowhere.example", "archived_snapshots": {}}
+    called = wayback(world, f"/wayback/available?{query_string}&callback=a.b")
     assert called.body.startswith(b'a.b({"url"')
     for query in ("", "url=x&timestamp=now", "url=x&callback=alert(1)//"):
         with pytest.raises(BadRequest):
-            found(query)
+            availability(query)
 
 
 def test_other_pages_of_the_archives_hosts_are_404(world: World) -> None:
@@ -227,9 +227,9 @@ def test_other_pages_of_the_archives_hosts_are_404(world: World) -> None:
 
 def test_the_index_leads_to_the_records(world: World, root: Path) -> None:
     crawl = json.loads(index(world, "/collinfo.json").body)[0]["id"]
-    found = index(world, f"/{crawl}-index?url=*.example&output=json").body.splitlines()
-    assert len(found) > 10
-    for line in map(json.loads, found):
+    entries = index(world, f"/{crawl}-index?url=*.example&output=json").body.splitlines()
+    assert len(entries) > 10
+    for line in map(json.loads, entries):
         start, end = int(line["offset"]), int(line["offset"]) + int(line["length"])
         reply = data(world, "/" + line["filename"], range=f"bytes={start}-{end - 1}")
         file = (root / Path(line["filename"]).name).read_bytes()

@@ -207,11 +207,11 @@ def test_who_sends_no_more_still_gets_the_answer(server: Attacked, path: bytes) 
 
 
 def test_who_reads_slowly_or_not_at_all_blocks_nobody(server: Attacked) -> None:
-    asked = b"GET https://a.example/big HTTP/1.1\r\nHost: x\r\n\r\n"
-    slow = [server.connect(asked) for _ in range(20)]
+    request = b"GET https://a.example/big HTTP/1.1\r\nHost: x\r\n\r\n"
+    slow = [server.connect(request) for _ in range(20)]
     assert [client.recv(1) for client in slow] == [b"H"] * 20
     assert statuses(server.ask(PLAIN)) == [200]
-    assert server.ask(asked).endswith(BIG)
+    assert server.ask(request).endswith(BIG)
     for client in slow[:10]:
         client.close()
     for client in slow[10:]:
@@ -230,7 +230,7 @@ def test_a_request_may_come_byte_by_byte(server: Attacked, sent: bytes, expected
         assert statuses(received(client)) == expected
 
 
-LEFT = {
+UNREAD_REQUESTS = {
     "nothing": b"",
     "piece": b"GET",
     "request": PLAIN,
@@ -242,7 +242,7 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("sent", LEFT.values(), ids=LEFT)
+@pytest.mark.parametrize("sent", UNREAD_REQUESTS.values(), ids=UNREAD_REQUESTS)
 def test_who_resets_leaves_nothing_behind(server: Attacked, sent: bytes) -> None:
     for _ in range(50):
         reset(server.connect(sent))

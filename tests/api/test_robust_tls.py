@@ -70,11 +70,11 @@ def in_records(sent: bytes, size: int) -> bytes:
     ],
 )
 def test_the_name_is_read_from_the_hello(name: bytes, read: str) -> None:
-    whole = hello(name)
-    assert read_server_name(whole) == read
-    assert {read_server_name(whole[:cut]) for cut in range(1, len(whole))} == {None}
-    assert read_server_name(in_records(whole, 100)) == read
-    assert read_server_name(in_records(whole, 1)) == read
+    whole_hello = hello(name)
+    assert read_server_name(whole_hello) == read
+    assert {read_server_name(whole_hello[:cut]) for cut in range(1, len(whole_hello))} == {None}
+    assert read_server_name(in_records(whole_hello, 100)) == read
+    assert read_server_name(in_records(whole_hello, 1)) == read
 
 
 @settings(max_examples=cases(100, 500), deadline=None, derandomize=True)
@@ -220,12 +220,12 @@ def names_in(client: ssl.SSLSocket) -> list[str]:
 @pytest.mark.slow
 def test_ten_thousand_names_take_bounded_memory(tmp_path: Path) -> None:
     authority = CertificateAuthority(ensure_authority(tmp_path))
-    kept = authority.tls_context("host-0.example")
-    assert authority.tls_context("host-0.example") is kept
+    first_context = authority.tls_context("host-0.example")
+    assert authority.tls_context("host-0.example") is first_context
     for number in range(MAX_CONTEXTS):
         authority.tls_context(f"first-{number}.example")
     full = psutil.Process().memory_info().rss
     for number in range(10_000 - MAX_CONTEXTS):
         authority.tls_context(f"host-{number}.example")
     assert psutil.Process().memory_info().rss - full < 16 << 20
-    assert authority.tls_context("host-0.example") is not kept
+    assert authority.tls_context("host-0.example") is not first_context

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.proxy.namespace_init import run_and_forward_signals
 from webemu.api.proxy.run import find_unshare_flags
 
@@ -57,28 +57,28 @@ COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} |
 ALL = """
 import json, subprocess, sys
 run = lambda command: subprocess.run(command, capture_output=True, text=True)
-seen = {name: run(command) for name, command in json.load(sys.stdin).items()}
-print(json.dumps({name: done.stdout + done.stderr for name, done in seen.items()}))
+completed = {name: run(command) for name, command in json.load(sys.stdin).items()}
+print(json.dumps({name: done.stdout + done.stderr for name, done in completed.items()}))
 """
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("run")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen("https://a.example/", PAGE)]))
+    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", PAGE)]))
     return root
 
 
 @pytest.fixture(scope="module")
-def seen(root: Path) -> dict[str, str]:
-    """What the commands that this machine has say, all in one run, since a server starts for each."""
+def outputs(root: Path) -> dict[str, str]:
+    """Return the output of the commands that this machine has, from a single run, since each run starts a server."""
     if PROBLEM:
         pytest.skip(f"no network of its own: {PROBLEM}")
     here = {name: command for name, command in COMMANDS.items() if shutil.which(command[0])}
     proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9")
     done = run(line(root, *python(ALL)), input=json.dumps(here), env={**os.environ, **proxies})
     assert done.returncode == 0, done.stderr
-    return {name: said.strip() for name, said in json.loads(done.stdout).items()}
+    return {name: output.strip() for name, output in json.loads(done.stdout).items()}
 
 
 def line(root: Path, *command: str) -> list[str]:
@@ -94,21 +94,21 @@ def python(*lines: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*list(ASKS)[:5], "curl", "curl, tls", "wget", "node"])
-def test_clients_without_settings_see_the_web(seen: dict[str, str], name: str) -> None:
-    if name not in seen:
+def test_clients_without_settings_see_the_web(outputs: dict[str, str], name: str) -> None:
+    if name not in outputs:
         pytest.skip(f"no {COMMANDS[name][0]} here")
-    assert seen[name] == PAGE
+    assert outputs[name] == PAGE
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
-def test_what_was_not_crawled_leads_nowhere(seen: dict[str, str]) -> None:
-    assert "Could not resolve host: b.example" in seen["curl, unknown"]
-    assert "198.51.100.1" in seen["curl, address"]
+def test_what_was_not_crawled_leads_nowhere(outputs: dict[str, str]) -> None:
+    assert "Could not resolve host: b.example" in outputs["curl, unknown"]
+    assert "198.51.100.1" in outputs["curl, address"]
 
 
-def test_names_resolve_here_and_for_those_who_want_addresses_configured(seen: dict[str, str]) -> None:
-    assert seen["resolv.conf"].endswith("nameserver 127.0.0.1")
-    assert seen["needs an address"] == "('127.0.0.1', 443)"
+def test_names_resolve_here_and_for_those_who_want_addresses_configured(outputs: dict[str, str]) -> None:
+    assert outputs["resolv.conf"].endswith("nameserver 127.0.0.1")
+    assert outputs["needs an address"] == "('127.0.0.1', 443)"
     assert "webemu" not in Path("/etc/resolv.conf").read_text(), "the machine's own file is as it was"
 
 
@@ -116,11 +116,11 @@ def test_names_resolve_here_and_for_those_who_want_addresses_configured(seen: di
 @needs_setpriv
 def test_without_the_powers_of_root_the_command_has_none_over_the_network(root: Path) -> None:
     shell = "cat; curl -sS https://a.example/; id -u; nsenter -t 1 -n true; umount /etc/resolv.conf; exit 5"
-    seen = run([*AS_USER, *line(root, "sh", "-c", shell)], input="said, ")
-    assert seen.stdout == f"said, {PAGE}0\n"
-    assert seen.returncode == 5
-    assert "nsenter" in seen.stderr
-    assert "umount" in seen.stderr
+    completed = run([*AS_USER, *line(root, "sh", "-c", shell)], input="said, ")
+    assert completed.stdout == f"said, {PAGE}0\n"
+    assert completed.returncode == 5
+    assert "nsenter" in completed.stderr
+    assert "umount" in completed.stderr
 
 
 @pytest.mark.parametrize(
@@ -209,20 +209,20 @@ def test_where_user_namespaces_are_off_it_says_so() -> None:
     off = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set -sys_admin "
     code = "from webemu.api.proxy.run import find_unshare_flags; print(find_unshare_flags())"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", off + f'{sys.executable} -c "{code}"']
-    said = run(command).stdout
-    assert "user.max_user_namespaces is 0" in said
-    assert "root lacks CAP_SYS_ADMIN" in said
+    output = run(command).stdout
+    assert "user.max_user_namespaces is 0" in output
+    assert "root lacks CAP_SYS_ADMIN" in output
 
 
 def test_where_it_is_not_possible_it_says_what_else_is(root: Path) -> None:
-    seen = run(line(root, "true"), env={"PATH": "", "HOME": "/"})
-    assert seen.returncode == 2
-    assert "there is no `unshare` here" in seen.stderr
-    assert "docker-compose.yml" in seen.stderr
-    assert "webemu env" in seen.stderr
+    completed = run(line(root, "true"), env={"PATH": "", "HOME": "/"})
+    assert completed.returncode == 2
+    assert "there is no `unshare` here" in completed.stderr
+    assert "docker-compose.yml" in completed.stderr
+    assert "webemu env" in completed.stderr
 
 
 def test_a_collection_with_nothing_to_serve_is_an_error(tmp_path: Path) -> None:
-    seen = run(line(tmp_path, "true"))
-    assert seen.returncode == 1
-    assert "webemu ingest" in seen.stderr
+    completed = run(line(tmp_path, "true"))
+    assert completed.returncode == 1
+    assert "webemu ingest" in completed.stderr

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
@@ -43,10 +43,10 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     write(
         root / "a.warc.gz",
         [
-            Seen("https://a.example/", PAGE),
-            Seen("https://a.example/moved", status="302 Found", headers=(("Location", "https://b.example/"),)),
-            Seen("https://a.example/data.json", '{"see": "https://c.example/"}', mime="application/json"),
-            Seen("https://a.example/gone", PAGE, status="404 Not Found"),
+            CaptureSpec("https://a.example/", PAGE),
+            CaptureSpec("https://a.example/moved", status="302 Found", headers=(("Location", "https://b.example/"),)),
+            CaptureSpec("https://a.example/data.json", '{"see": "https://c.example/"}', mime="application/json"),
+            CaptureSpec("https://a.example/gone", PAGE, status="404 Not Found"),
         ],
     )
     ingest(root / "c", root / "a.warc.gz")
@@ -77,7 +77,7 @@ def test_no_route_of_the_api_asks_anybody(app: App, outbound: list[tuple[str, ob
         for follow in (0, 1)
     ]
     searches = ["/v1/search?q=harbour", "/v1/search?q=site:a.example", "/v1/search?q=site:münchen.de"]
-    others = [
+    other_requests = [
         "/health",
         "/v1/stats",
         "/docs",
@@ -86,7 +86,7 @@ def test_no_route_of_the_api_asks_anybody(app: App, outbound: list[tuple[str, ob
         *("/", "/search?q=harbour", "/view?url=https://a.example/", "/suggest?q=h", "/opensearch.xml", "/favicon.ico"),
         "/v1/find?url=https://a.example/&pattern=out",
     ]
-    assert set(ask(app, fetches + searches + others, "http://localhost")) == {200, 404, 406}
+    assert set(ask(app, fetches + searches + other_requests, "http://localhost")) == {200, 404, 406}
     assert outbound == []
 
 

@@ -40,19 +40,19 @@ class Running:
         response = connection.getresponse()
         return response.status, response.headers.get("X-Webemu-Snapshot", ""), response.read()
 
-    def pids(self, wanted: int) -> dict[int, bytes]:
-        """What each process answers to the same search."""
-        found: dict[int, bytes] = {}
-        until(lambda: len(found) == wanted, lambda: self._meet(found))
-        return found
+    def pids(self, count: int) -> dict[int, bytes]:
+        """Return the answer of each process to the same search, by process id."""
+        answers_by_pid: dict[int, bytes] = {}
+        until(lambda: len(answers_by_pid) == count, lambda: self._meet(answers_by_pid))
+        return answers_by_pid
 
-    def _meet(self, found: dict[int, bytes]) -> None:
+    def _meet(self, answers_by_pid: dict[int, bytes]) -> None:
         connections = [http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE) for _ in range(16)]
         for connection in connections:
             connection.connect()
         for connection in connections:
             pid = json.loads(self.get("/v1/stats", connection)[2])["process"]["pid"]
-            found[pid] = self.get(SEARCH, connection)[2]
+            answers_by_pid[pid] = self.get(SEARCH, connection)[2]
             connection.close()
 
 
@@ -125,9 +125,9 @@ def test_switching_forth_and_back_under_load_drops_nothing(collection: Path, sna
     first, second = snapshots
     set_current(collection, first)
     with serving(collection, "--cache-mb", "0") as server, Load(server, 4) as load:
-        for wanted in (second, first, second, first):
-            set_current(collection, wanted)
-            until(lambda wanted=wanted: bool(load.got) and load.got[-1][1] == wanted)
+        for current in (second, first, second, first):
+            set_current(collection, current)
+            until(lambda current=current: bool(load.got) and load.got[-1][1] == current)
     assert load.failed == []
     assert {status for status, _, _ in load.got} == {200}
     assert {snapshot for _, snapshot, _ in load.got} == {first, second}
@@ -157,10 +157,10 @@ def test_workers_are_counted_as_one_and_the_dead_too(collection: Path, snapshots
 
     with serving(collection, "--workers", "2") as server:
         pids = server.pids(2)
-        asked = 20
-        for _ in range(asked):
+        request_count = 20
+        for _ in range(request_count):
             server.get(SEARCH)
-        until(lambda: counted(server)[0] >= asked + len(pids))
+        until(lambda: counted(server)[0] >= request_count + len(pids))
         before = counted(server)[0]
         until(lambda: counted(server) == (before, 2))  # whoever is asked
         os.kill(next(iter(pids)), signal.SIGKILL)
@@ -250,8 +250,8 @@ def alive(pid: int) -> bool:
 def test_the_line_tells_how_to_try_it(collection: Path, snapshots: tuple[str, str]) -> None:
     set_current(collection, snapshots[0])
     with serving(collection) as server:
-        for said in ("one", snapshots[0], f"http://127.0.0.1:{server.port}", "curl"):
-            assert said in server.line
+        for phrase in ("one", snapshots[0], f"http://127.0.0.1:{server.port}", "curl"):
+            assert phrase in server.line
 
 
 def test_a_taken_port_is_said_in_two_lines(tmp_path: Path) -> None:
@@ -296,9 +296,9 @@ def test_a_collection_that_is_deleted_is_said_and_not_made_again(tmp_path: Path,
         ):
             connection.request(method, path, headers={"X-Webemu-Session": session} if session else {})
             answer = connection.getresponse()
-            told = answer.read().decode()
-            assert (answer.status, answer.headers["X-Webemu-Failure"]) == (503, "infrastructure"), told
-            assert str(tmp_path) not in told
+            text = answer.read().decode()
+            assert (answer.status, answer.headers["X-Webemu-Failure"]) == (503, "infrastructure"), text
+            assert str(tmp_path) not in text
         time.sleep(1.5)  # traces are written after a second
         assert not folder.exists()
 
@@ -312,14 +312,14 @@ def test_a_misspelled_collection_is_told_with_those_that_are_there(
     collection: Path, snapshots: tuple[str, str]
 ) -> None:
     root, name = collection.parent, collection.name
-    code, said = refused("--root", str(root), "--collection", f"{name}x")
+    code, message = refused("--root", str(root), "--collection", f"{name}x")
     assert code == 2
-    assert f"there is no collection '{name}x' in {root}; it has {name}" in said
-    assert f"--collection {name}; --wait waits for it" in said
-    code, said = refused("--root", str(collection))
-    assert (code, f"use --root {root} --collection {name}" in said) == (2, True), said
-    code, said = refused("--root", str(root / "nowhere"))
-    assert (code, "that folder does not exist" in said) == (2, True), said
+    assert f"there is no collection '{name}x' in {root}; it has {name}" in message
+    assert f"--collection {name}; --wait waits for it" in message
+    code, message = refused("--root", str(collection))
+    assert (code, f"use --root {root} --collection {name}" in message) == (2, True), message
+    code, message = refused("--root", str(root / "nowhere"))
+    assert (code, "that folder does not exist" in message) == (2, True), message
     assert not (root / "nowhere").exists()
 
 

@@ -65,9 +65,9 @@ class Server:
         return status, json.loads(body) if body else None
 
     def open(self, **policy: Any) -> str:
-        status, told = self.json("POST", "/v1/sessions", policy)
-        assert status == 201, told
-        return str(told["session"])
+        status, reply = self.json("POST", "/v1/sessions", policy)
+        assert status == 201, reply
+        return str(reply["session"])
 
     def account(self, session: str) -> Any:
         return self.json("GET", f"/v1/sessions/{session}")[1]
@@ -123,20 +123,20 @@ def test_a_session_is_carried_in_every_place(server: Server) -> None:
     for path, headers in places:
         server.ask("GET", path, headers=headers)
     assert server.json("POST", "/tavily/search", {"query": "river"}, Authorization=f"Bearer {session}")[0] == 200
-    told = server.account(session)
-    assert told["steps"] == len(told["requests"]) == len(places) + 1
-    assert Counter(step["service"] for step in told["requests"]) == {
+    report = server.account(session)
+    assert report["steps"] == len(report["requests"]) == len(places) + 1
+    assert Counter(step["service"] for step in report["requests"]) == {
         "webemu": 6, "serper": 3, "brave": 1, "tavily": 1, "site1-1.example": 1,
     }  # fmt: skip
-    assert session not in json.dumps(told["requests"])
+    assert session not in json.dumps(report["requests"])
 
 
 def test_a_session_without_a_policy_has_its_day_in_the_native_api_too(server: Server) -> None:
-    found = [
-        server.json("GET", SEARCH + asked, X_Webemu_Session="r1;at=2020-01-01")[1]
-        for asked in ("", "&as_of=2030-01-01")
+    answers = [
+        server.json("GET", SEARCH + parameters, X_Webemu_Session="r1;at=2020-01-01")[1]
+        for parameters in ("", "&as_of=2030-01-01")
     ]
-    assert [(told["as_of"], bool(told["results"])) for told in found] == [
+    assert [(answer["as_of"], bool(answer["results"])) for answer in answers] == [
         ("2020-01-01T00:00:00Z", False), ("2030-01-01T00:00:00Z", True),
     ]  # fmt: skip
 
@@ -144,8 +144,8 @@ def test_a_session_without_a_policy_has_its_day_in_the_native_api_too(server: Se
 def test_a_policy_is_carried_without_a_call(server: Server) -> None:
     name = encode_inline_policy(json.dumps({"rollout": "inline", "budget": {"searches": 1}}).encode())
     assert server.json("GET", f"/s/{name}{SEARCH}")[0] == 200
-    status, told = server.json("GET", SEARCH, Authorization=f"Bearer {name}")
-    assert (status, told["error"]["reason"]) == (429, "out-of-budget")
+    status, reply = server.json("GET", SEARCH, Authorization=f"Bearer {name}")
+    assert (status, reply["error"]["reason"]) == (429, "out-of-budget")
 
 
 def test_an_unknown_session_is_refused_in_the_words_of_who_is_asked(server: Server) -> None:
@@ -157,7 +157,7 @@ def test_an_unknown_session_is_refused_in_the_words_of_who_is_asked(server: Serv
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "message"),
     [
         ({"budgets": {}}, "budgets"), ({"budget": {"searches": -1}}, "searches"), ({"seed": "x"}, "seed"),
         ({"blocked": {"domains": "a"}}, "blocked.domains"), ({"weather": {"errors": 2}}, "errors"),
@@ -166,28 +166,28 @@ def test_an_unknown_session_is_refused_in_the_words_of_who_is_asked(server: Serv
         ({"as_of": "soon"}, "soon"), ([], "object"), ({"snapshot": "../x"}, "../x"),
     ],
 )  # fmt: skip
-def test_a_bad_policy_is_named(server: Server, policy: Any, said: str) -> None:
-    status, told = server.json("POST", "/v1/sessions", policy)
+def test_a_bad_policy_is_named(server: Server, policy: Any, message: str) -> None:
+    status, reply = server.json("POST", "/v1/sessions", policy)
     assert status in (400, 404)
-    assert said in told["error"]["message"]
+    assert message in reply["error"]["message"]
 
 
 def test_the_ledger_tells_what_was_shown_and_opened(server: Server) -> None:
     session = server.open(task="t", rollout="r", budget={"searches": 2, "fetches": 5, "bytes": 100_000})
-    found = server.json("GET", f"/s/{session}{SEARCH}")[1]["results"]
-    url = found[2]["url"]
+    hits = server.json("GET", f"/s/{session}{SEARCH}")[1]["results"]
+    url = hits[2]["url"]
     server.ask("GET", f"/s/{session}/v1/fetch?url={url}")
     server.ask("GET", f"/s/{session}{SEARCH}")
     refused = server.json("GET", f"/s/{session}/v1/search?q=ferry")
     assert (refused[0], refused[1]["error"]["reason"]) == (429, "out-of-budget")
-    told = server.account(session)
-    assert (told["steps"], told["failures"], told["faults"], told["next"]) == (4, 0, {}, None)
-    assert (told["policy"]["task"], told["policy"]["rollout"]) == ("t", "r")
-    assert told["spent"] | {"bytes": 0} == {"searches": 2, "fetches": 1, "bytes": 0}
-    assert told["left"] == {"searches": 0, "fetches": 4, "bytes": 100_000 - told["spent"]["bytes"]}
-    assert told["spent"]["bytes"] == sum(step["bytes"] for step in told["requests"])
-    first, opened, again, last = told["requests"]
-    assert first["searches"] == [{"query": "river port", "first": 1, "results": [hit["url"] for hit in found]}]
+    report = server.account(session)
+    assert (report["steps"], report["failures"], report["faults"], report["next"]) == (4, 0, {}, None)
+    assert (report["policy"]["task"], report["policy"]["rollout"]) == ("t", "r")
+    assert report["spent"] | {"bytes": 0} == {"searches": 2, "fetches": 1, "bytes": 0}
+    assert report["left"] == {"searches": 0, "fetches": 4, "bytes": 100_000 - report["spent"]["bytes"]}
+    assert report["spent"]["bytes"] == sum(step["bytes"] for step in report["requests"])
+    first, opened, again, last = report["requests"]
+    assert first["searches"] == [{"query": "river port", "first": 1, "results": [hit["url"] for hit in hits]}]
     assert opened["opened"] == [{"url": url, "shown": 1, "rank": 3}]
     assert (first["attempt"], again["attempt"], last["status"]) == (0, 1, 429)
     part = server.json("GET", f"/v1/sessions/{session}?from=2&limit=2")[1]
@@ -202,8 +202,8 @@ def test_a_budget_of_bytes_ends_what_comes_after(server: Server) -> None:
 
 def test_services_say_the_budget_in_their_words(server: Server) -> None:
     session = server.open(budget={"searches": 0})
-    status, told = server.json("POST", "/serper/search", {"q": "river"}, X_API_KEY=session)
-    assert (status, told["message"]) == (400, "Not enough credits")
+    status, reply = server.json("POST", "/serper/search", {"q": "river"}, X_API_KEY=session)
+    assert (status, reply["message"]) == (400, "Not enough credits")
 
 
 def test_a_batch_ends_at_the_same_member(server: Server) -> None:
@@ -224,34 +224,34 @@ def test_a_batch_ends_at_the_same_member(server: Server) -> None:
 )
 def test_weather_strikes(server: Server, weather: dict[str, float], status: int, ended: bytes | None) -> None:
     session = server.open(weather=weather)
-    whole = server.ask("GET", SEARCH)[2]
+    complete_body = server.ask("GET", SEARCH)[2]
     got, headers, body = server.ask("GET", f"/s/{session}{SEARCH}")
     assert got == status
     assert body == ended if ended else True
     if status == 1:
-        assert body == whole[: len(whole) // 2]
-        assert int(headers["content-length"]) == len(whole)
+        assert body == complete_body[: len(complete_body) // 2]
+        assert int(headers["content-length"]) == len(complete_body)
     if status == 429:
         assert (headers["Retry-After"], headers["X-Webemu-Weather"]) == ("9", "rate-limit")
         assert server.json("GET", f"/s/{session}/serper/search?q=a")[1]["message"] == "Rate limit exceeded"
-    told = server.account(session)["requests"][0]
+    request = server.account(session)["requests"][0]
     kind = {0: ended and {b"closed": "timeout", b"reset": "reset"}[ended], 1: "truncated", 429: "rate-limit"}[status]
-    assert (told["weather"], told["failed"]) == ([kind], False)
+    assert (request["weather"], request["failed"]) == ([kind], False)
 
 
 def test_injected_errors_are_no_failures_of_ours(server: Server) -> None:
     session = server.open(weather={"errors": 1}, seed=3)
-    seen = set()
+    statuses = set()
     for number in range(12):
         for path in (f"/v1/search?q={number}", f"/serper/search?q={number}", f"/search?q={number}"):
             status, headers, _ = server.ask("GET", f"/s/{session}{path}")
             assert status >= 500
             assert "X-Webemu-Failure" not in {name.title() for name in headers}
             assert headers["X-Webemu-Weather"] == "error"
-            seen.add(status)
-    assert seen == {500, 502, 503, 504}
-    told = server.account(session)
-    assert (told["faults"], told["failures"]) == ({"error": 36}, 0)
+            statuses.add(status)
+    assert statuses == {500, 502, 503, 504}
+    report = server.account(session)
+    assert (report["faults"], report["failures"]) == ({"error": 36}, 0)
 
 
 def test_failures_of_ours_are_told_apart(tmp_path: Path, grow: Grow) -> None:
@@ -308,40 +308,42 @@ def requests() -> Iterator[tuple[str, str, bytes, dict[str, str]]]:
 
 def play(server: Server, session: str, connections: int = 6) -> list[bytes]:
     """All of them in turn, over several connections; each as one text of what came."""
-    held = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE) for _ in range(connections)]
+    connection_pool = [
+        http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE) for _ in range(connections)
+    ]
     got = []
     for number, (method, path, body, headers) in enumerate(requests()):
         key = {name: value.replace("KEY", session) for name, value in headers.items()}
         target = path if key else f"/s/{session}{path}"
-        status, told, answer = server.ask(method, target, body, key, held[number % connections])
+        status, reply_headers, answer = server.ask(method, target, body, key, connection_pool[number % connections])
         if status in (0, 1):
-            held[number % connections].close()
-        got.append(repr((status, sorted(told.items()), blake2b(answer).hexdigest())).encode())
+            connection_pool[number % connections].close()
+        got.append(repr((status, sorted(reply_headers.items()), blake2b(answer).hexdigest())).encode())
     return got
 
 
-def without_names(told: Any, session: str) -> str:
-    return json.dumps({**told, "session": ""}).replace(session, "")
+def without_names(report: Any, session: str) -> str:
+    return json.dumps({**report, "session": ""}).replace(session, "")
 
 
 @pytest.mark.slow
 def test_a_thousand_requests_in_heavy_weather_repeat_to_the_byte(folder: Path) -> None:
     policy = {"rollout": "7", "seed": 5, "weather": HEAVY, "blocked": {"domains": ["site3-1.example"]}}
-    with serving(folder) as one:
-        names = [one.open(**policy), one.open(**policy), one.open(**policy | {"seed": 6})]
-        alone, again, other = (play(one, name) for name in names)
-        told = without_names(one.account(names[0]), names[0])
+    with serving(folder) as first_server:
+        names = [first_server.open(**policy), first_server.open(**policy), first_server.open(**policy | {"seed": 6})]
+        alone, again, other = (play(first_server, name) for name in names)
+        report = without_names(first_server.account(names[0]), names[0])
     with serving(folder, "--workers", "2") as two:
         session = two.open(**policy)
         assert session not in names
         shared = play(two, session)
         pids = {two.json("GET", "/v1/stats")[1]["process"]["pid"] for _ in range(30)}
-        assert without_names(two.account(session), session) == told
+        assert without_names(two.account(session), session) == report
     assert len(alone) == 1000
     assert alone == again == shared
     assert sum(a != b for a, b in zip(alone, other, strict=True)) > 200
     assert len(pids) == 2
-    faults = json.loads(told)["faults"]
+    faults = json.loads(report)["faults"]
     assert faults.keys() == {
         "timeout", "error", "rate-limit", "reset", "truncated", "dead-link", "captcha",
         "dropped", "shuffled", "replaced",
@@ -354,10 +356,10 @@ def test_budgets_hold_over_workers(folder: Path) -> None:
         with ThreadPoolExecutor(16) as threads:
             paths = [f"/s/{session}/v1/search?q=river+{number}" for number in range(120)]
             statuses = Counter(threads.map(lambda path: server.ask("GET", path)[0], paths))
-        told = server.account(session)
+        report = server.account(session)
     assert statuses == {200: 50, 429: 70}
-    assert (told["spent"]["searches"], told["steps"]) == (50, 120)
-    assert [step["step"] for step in told["requests"]] == list(range(1, 121))
+    assert (report["spent"]["searches"], report["steps"]) == (50, 120)
+    assert [step["step"] for step in report["requests"]] == list(range(1, 121))
 
 
 def test_a_session_stays_on_its_snapshot(tmp_path: Path, grow: Grow) -> None:
@@ -379,22 +381,22 @@ def test_traces_are_written_and_exported(tmp_path: Path, grow: Grow) -> None:
     grow(tmp_path / "c", 1, "river port")
     with serving(tmp_path / "c", "--workers", "2") as server:
         session = server.open(task="t", rollout="r")
-        found = server.json("GET", f"/s/{session}{SEARCH}")[1]["results"]
-        server.ask("GET", f"/s/{session}/v1/fetch?url={found[1]['url']}")
-        server.ask("GET", f"/s/{session}/v1/fetch?url={found[0]['url']}", headers={"Referer": found[1]["url"]})
+        hits = server.json("GET", f"/s/{session}{SEARCH}")[1]["results"]
+        server.ask("GET", f"/s/{session}/v1/fetch?url={hits[1]['url']}")
+        server.ask("GET", f"/s/{session}/v1/fetch?url={hits[0]['url']}", headers={"Referer": hits[1]["url"]})
         server.ask("GET", f"/s/{session}/v1/fetch?url=https://nowhere.example/")
     rows, lost = read_traces(tmp_path / "c" / "traces")
     assert lost == 0
     assert [(row.step, row.kind, row.rank, row.status) for row in rows] == [
         (1, "search", 0, 200), (2, "open", 2, 200), (3, "open", 1, 200), (4, "other", 0, 404),
     ]  # fmt: skip
-    assert rows[0].shown == tuple(hit["url"] for hit in found)
+    assert rows[0].shown == tuple(hit["url"] for hit in hits)
     assert {(row.session, row.task, row.rollout) for row in rows} == {(session, "t", "r")}
     assert [json.loads(line)["query"] for line in format_lines(rows)] == ["river port", "", "", ""]
-    told = json.loads(next(format_conversations(rows)))
-    assert [message["role"] for message in told["messages"]] == ["assistant", "tool"] * 3
+    conversation = json.loads(next(format_conversations(rows)))
+    assert [message["role"] for message in conversation["messages"]] == ["assistant", "tool"] * 3
     assert set(format_clickstream(rows)) == {
-        f"other-search\t{found[1]['url']}\texternal\t1", f"{found[1]['url']}\t{found[0]['url']}\tlink\t1",
+        f"other-search\t{hits[1]['url']}\texternal\t1", f"{hits[1]['url']}\t{hits[0]['url']}\tlink\t1",
     }  # fmt: skip
     where = ["--root", str(tmp_path), "--collection", "c", "--format", "clickstream"]
     out = subprocess.run(

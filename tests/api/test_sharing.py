@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_sessions import HEAVY, Server, serving
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.session import encode_inline_policy
 
 WORDS = "river port harbour bridge ferry quay lock mill".split()
@@ -21,15 +21,15 @@ PAGES = 24
 FORMATS = ("text", "links", "markdown", "html", "raw")
 
 
-def crawl() -> list[Seen]:
-    seen = []
+def crawl() -> list[CaptureSpec]:
+    captures = []
     for number in range(PAGES):
-        said = " ".join(random.Random(number).choices(WORDS, k=40))
+        sentence = " ".join(random.Random(number).choices(WORDS, k=40))
         link = f'<a href="/{(number + 7) % PAGES}">on to {WORDS[number % 8]}</a>'
-        page = html(f"{WORDS[number % 8]} {number}", said, link)
-        seen.append(Seen(f"https://site{number % 6}.example/{number}", page, 1 + number % 20))
-    seen.append(Seen("https://site1.example/moved", "", 2, "301 Moved", headers=(("Location", "/1"),)))
-    return [*seen, Seen("https://site0.example/picture.png", b"\x89PNG", mime="image/png")]
+        page = html(f"{WORDS[number % 8]} {number}", sentence, link)
+        captures.append(CaptureSpec(f"https://site{number % 6}.example/{number}", page, 1 + number % 20))
+    captures.append(CaptureSpec("https://site1.example/moved", "", 2, "301 Moved", headers=(("Location", "/1"),)))
+    return [*captures, CaptureSpec("https://site0.example/picture.png", b"\x89PNG", mime="image/png")]
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def play(server: Server, policy: dict[str, Any]) -> tuple[list[Any], str]:
     """All that came back, and the ledger; both without the session's name."""
     session = server.open(**policy)
     got = [server.ask(method, f"/s/{session}{path}", body) for method, path, body in asks()]
-    told = json.dumps(server.account(session)).replace(session, "")
-    return [(status, sorted(headers.items()), body) for status, headers, body in got], told
+    report = json.dumps(server.account(session)).replace(session, "")
+    return [(status, sorted(headers.items()), body) for status, headers, body in got], report
 
 
 POLICIES: dict[str, dict[str, Any]] = {
@@ -101,9 +101,9 @@ def test_samples_of_a_prompt_share_and_each_has_its_ledger(remembering: Server) 
     after = figures(remembering)
     assert (after["misses"] - before["misses"], after["hits"] - before["hits"]) == (2, 14)
     for session in sessions:
-        told = remembering.account(session)
-        search, opened = told["requests"]
-        assert (told["spent"]["searches"], told["spent"]["fetches"]) == (1, 1)
+        report = remembering.account(session)
+        search, opened = report["requests"]
+        assert (report["spent"]["searches"], report["spent"]["fetches"]) == (1, 1)
         assert search["searches"][0]["results"]
         assert opened["opened"][0]["url"] == "https://site3.example/9"
 
@@ -115,7 +115,7 @@ def test_what_is_blocked_for_one_is_not_for_another(remembering: Server) -> None
         urls = [
             [hit["url"] for hit in remembering.json("GET", f"/s/{one}{path}")[1]["results"]] for one in (free, guarded)
         ]
-        assert [any("site1.example" in url for url in shown) for shown in urls] == [True, False]
+        assert [any("site1.example" in url for url in page_urls) for page_urls in urls] == [True, False]
 
 
 def test_a_budget_ends_though_the_work_was_done_before(remembering: Server) -> None:
@@ -126,7 +126,7 @@ def test_a_budget_ends_though_the_work_was_done_before(remembering: Server) -> N
 
 
 def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
-    """Also where they wait for the same page, and where the policy travels in the name."""
+    """They are counted once even if they wait for the same page, or if the policy travels in the name."""
     sessions = [remembering.open(task="at once", seed=number) for number in range(40)]
     sessions += [encode_inline_policy(json.dumps({"rollout": str(number)}).encode()) for number in range(8)]
     path = "/v1/fetch?url=https://site4.example/4&format=markdown"
@@ -138,8 +138,8 @@ def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
 
 
 def figures(server: Server) -> dict[str, int]:
-    told: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
-    return told
+    cache_counts: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
+    return cache_counts
 
 
 def test_services_without_a_session_remember_too(remembering: Server, forgetting: Server) -> None:
@@ -164,9 +164,9 @@ def test_what_many_ask_for_at_once_is_made_once(remembering: Server) -> None:
 def test_answers_keep_the_order_of_pipelined_requests(remembering: Server) -> None:
     """Some are answered where they are read, others wait for a thread."""
     find, health = b"/v1/find?url=https://site0.example/0&pattern=river", b"/health"
-    asked = [find, health, b"/v1/search?q=quay", find, b"/v1/search?q=", health]
-    lines = b"".join(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in asked[:-1])
-    last = b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % asked[-1]
+    paths = [find, health, b"/v1/search?q=quay", find, b"/v1/search?q=", health]
+    lines = b"".join(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in paths[:-1])
+    last = b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % paths[-1]
     with socket.create_connection(("127.0.0.1", remembering.port), timeout=30) as connection:
         connection.sendall(lines + last)
         got = b"".join(iter(lambda: connection.recv(1 << 16), b""))

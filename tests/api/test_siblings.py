@@ -38,23 +38,23 @@ def web(collection: Path) -> World:
     return open_world(collection)
 
 
-def helping(folder: Path, name: str, world: World, asked: list[str]) -> WorkerPeers:
+def helping(folder: Path, name: str, world: World, snapshots: list[str]) -> WorkerPeers:
     def world_of(snapshot: str) -> World:
-        asked.append(snapshot)
+        snapshots.append(snapshot)
         return world
 
-    one = WorkerPeers(folder, name, world_of)
-    one.open()
-    return one
+    peers = WorkerPeers(folder, name, world_of)
+    peers.open()
+    return peers
 
 
 def test_others_help_and_nothing_changes(tmp_path: Path, web: World) -> None:
-    asked: list[str] = []
-    helpers = [helping(tmp_path, name, web, asked) for name in ("a", "b")]
+    snapshots: list[str] = []
+    helpers = [helping(tmp_path, name, web, snapshots) for name in ("a", "b")]
     me = WorkerPeers(tmp_path, "me", lambda _: web)
     assert me.run_batch(web, QUERIES) == [web.search_passages(query) for query in QUERIES]
-    assert asked
-    assert set(asked) == {web.snapshot}
+    assert snapshots
+    assert set(snapshots) == {web.snapshot}
     for helper in helpers:
         helper.close()
 
@@ -84,11 +84,11 @@ def test_workers_of_a_server_share_a_batch(collection: Path) -> None:
     command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(collection.parent), "--port", "0"]
     with subprocess.Popen([*command, "--workers", "3"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found is not None
+        match = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert match is not None
         try:
-            whole = retrieve(found[0], len(QUERIES))
-            assert whole[: MIN_SHARED_QUERIES - 1] == retrieve(found[0], MIN_SHARED_QUERIES - 1)
-            assert [len(one) for one in whole] == [3] * len(QUERIES)
+            single_answers = retrieve(match[0], len(QUERIES))
+            assert single_answers[: MIN_SHARED_QUERIES - 1] == retrieve(match[0], MIN_SHARED_QUERIES - 1)
+            assert [len(one) for one in single_answers] == [3] * len(QUERIES)
         finally:
             os.kill(process.pid, signal.SIGTERM)

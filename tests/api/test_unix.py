@@ -34,7 +34,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory, grow: Callable[[Path, i
 
 @pytest.fixture
 def path() -> Iterator[Path]:
-    """In a folder with a short name: macOS bears 104 bytes."""
+    """Yield a path in a folder with a short name: macOS allows 104 bytes."""
     with tempfile.TemporaryDirectory(prefix="webemu") as folder:
         yield Path(folder) / "a web.sock"
 
@@ -69,39 +69,41 @@ def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_ser
     with serving(collection, path, "--workers", workers) as (_, tcp, local):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert local == f"unix://{path.parent}/a%20web.sock"
-        with Client(tcp) as beside, Client(local) as client, over(path) as plain:
-            found = client.search("river port")
-            assert found == beside.search("river port")
-            assert client.open(found.results[0].url) == beside.open(found.results[0].url)
-            assert plain.get("/v1/search?q=river+port").json()["results"][0]["url"] == found.results[0].url
+        with Client(tcp) as tcp_client, Client(local) as client, over(path) as plain:
+            results = client.search("river port")
+            assert results == tcp_client.search("river port")
+            assert client.open(results.results[0].url) == tcp_client.open(results.results[0].url)
+            assert plain.get("/v1/search?q=river+port").json()["results"][0]["url"] == results.results[0].url
     assert not path.exists()
 
 
 def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
-    def webemu(*words: str, asked: str = "") -> "subprocess.CompletedProcess[str]":
-        said = os.environ | {"WEBEMU_SERVER": local}
-        whole = [sys.executable, "-m", "webemu.emulator.cli", *words]
-        return subprocess.run(whole, input=asked, capture_output=True, text=True, env=said, timeout=PATIENCE)
+    def webemu(*words: str, stdin_text: str = "") -> "subprocess.CompletedProcess[str]":
+        environment = os.environ | {"WEBEMU_SERVER": local}
+        command_line = [sys.executable, "-m", "webemu.emulator.cli", *words]
+        return subprocess.run(
+            command_line, input=stdin_text, capture_output=True, text=True, env=environment, timeout=PATIENCE
+        )
 
     with serving(collection, path) as (_, _, local):
-        found = json.loads(webemu("search", "--json", "river").stdout)["results"][0]["url"]
-        assert "river port" in webemu("fetch", found).stdout
-        assert webemu("find", found, "river").returncode == 0
+        url = json.loads(webemu("search", "--json", "river").stdout)["results"][0]["url"]
+        assert "river port" in webemu("fetch", url).stdout
+        assert webemu("find", url, "river").returncode == 0
         ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         ask |= {"params": {"name": "search", "arguments": {"query": "river"}}}
-        assert found in webemu("mcp", asked=json.dumps(ask) + "\n").stdout
+        assert url in webemu("mcp", stdin_text=json.dumps(ask) + "\n").stdout
         assert "is not the URL of a proxy" in webemu("env").stderr
-    gone = webemu("search", "river")
-    assert gone.returncode == 1
-    assert f"no answer from {local} (ConnectError" in gone.stderr
+    completed = webemu("search", "river")
+    assert completed.returncode == 1
+    assert f"no answer from {local} (ConnectError" in completed.stderr
 
 
 def test_every_worker_takes_from_the_socket(collection: Path, path: Path) -> None:
-    found: set[int] = set()
+    pids: set[int] = set()
 
     def meet() -> None:
         with over(path) as client, suppress(httpx.TransportError):
-            found.add(client.get("/v1/stats").json()["process"]["pid"])
+            pids.add(client.get("/v1/stats").json()["process"]["pid"])
 
     with serving(collection, path, "--workers", "2"):
         for _ in range(200):
@@ -110,9 +112,9 @@ def test_every_worker_takes_from_the_socket(collection: Path, path: Path) -> Non
                 thread.start()
             for thread in threads:
                 thread.join()
-            if len(found) == 2:
+            if len(pids) == 2:
                 break
-    assert len(found) == 2
+    assert len(pids) == 2
 
 
 def test_what_a_killed_server_leaves_is_replaced(collection: Path, path: Path) -> None:
@@ -204,17 +206,17 @@ def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
     )
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
-    begun = [
+    processes = [
         subprocess.Popen(
             [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
         for _ in range(4)
     ]  # fmt: skip
-    said = [process.stdout.readline() for process in begun if process.stdout]
-    for process in begun:
+    outputs = [process.stdout.readline() for process in processes if process.stdout]
+    for process in processes:
         process.communicate()
-    assert sorted(said) == [b"", b"", b"", b"up\n"]
+    assert sorted(outputs) == [b"", b"", b"", b"up\n"]
 
 
 def test_the_setting() -> None:

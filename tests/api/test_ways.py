@@ -26,7 +26,7 @@ from webemu.rl.tasks import Task
 
 QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
 PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]
-ASKED: list[calls.ApiCall[Any]] = [
+CALLS: list[calls.ApiCall[Any]] = [
     calls.health(),
     *(calls.search(query, page, 7) for query in QUERIES for page in (1, 2)),
     calls.search("river", as_of="2024-01-01"),
@@ -48,7 +48,7 @@ ASKED: list[calls.ApiCall[Any]] = [
 """Calls that the native API answers with 200, 400, 404, 405, 413, 422 and 5xx."""
 
 
-def told(response: Response) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+def comparable(response: Response) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
     """All of an answer but what HTTP/1.1 says of the connection and the day."""
     fields = [(name.lower(), value) for name, value in response.headers.raw]
     return response.status_code, response.content, [one for one in fields if one[0] not in (b"date", b"connection")]
@@ -85,13 +85,13 @@ def serving(app: App, loop: str = "uvloop") -> Iterator[tuple[uvicorn.Server, st
 
 def asked_by_thread(**where: Any) -> list[Any]:
     with Client(retries=0, **where) as client:
-        return [told(client._send(call)) for call in ASKED]
+        return [comparable(client._send(call)) for call in CALLS]
 
 
 def asked_by_loop(**where: Any) -> list[Any]:
     async def asking() -> list[Any]:
         async with AsyncClient(retries=0, **where) as client:
-            return [told(await client._send(call)) for call in ASKED]
+            return [comparable(await client._send(call)) for call in CALLS]
 
     return asyncio.run(asking())
 
@@ -114,30 +114,30 @@ def test_answers_are_the_same_bytes_whichever_way_they_come(
     config: Config, over_tcp: list[Any], way: str, ask: Callable[..., list[Any]]
 ) -> None:
     if way == "app":
-        found = ask(app=create_app(config))
+        answers = ask(app=create_app(config))
     else:
         with serving(create_app(config)) as (_, tcp, local):
-            found = ask(base_url=tcp if way == "tcp" else local)
-    for call, one, other in zip(ASKED, found, over_tcp, strict=True):
-        assert one == other, call.path[:200]
+            answers = ask(base_url=tcp if way == "tcp" else local)
+    for call, answer, other in zip(CALLS, answers, over_tcp, strict=True):
+        assert answer == other, call.path[:200]
 
 
 def test_many_threads_and_tasks_get_what_one_gets(config: Config, over_tcp: list[Any]) -> None:
     async def asking(app: App) -> list[Any]:
         async with AsyncClient(app=app, retries=0) as client:
-            return await asyncio.gather(*(client._send(call) for _ in range(5) for call in ASKED))
+            return await asyncio.gather(*(client._send(call) for _ in range(5) for call in CALLS))
 
-    assert [told(one) for one in asyncio.run(asking(create_app(config)))] == over_tcp * 5
+    assert [comparable(one) for one in asyncio.run(asking(create_app(config)))] == over_tcp * 5
 
 
 def test_episodes_are_the_same_over_every_way(config: Config) -> None:
     def played(**where: Any) -> list[Any]:
         with Client(retries=0, **where) as client:
             episode = Episode(client, policy={"weather": {"rate_limits": 0.3}})
-            told = [episode.reset(Task("1", "Which page tells of number 49?", ("7",)), seed=1)]
-            told += [episode.call("search", {"query": f"river {n}"}) for n in range(9)]
-            told += [episode.call("open", {"url": url}) for url in PAGES]
-            return told
+            replies = [episode.reset(Task("1", "Which page tells of number 49?", ("7",)), seed=1)]
+            replies += [episode.call("search", {"query": f"river {n}"}) for n in range(9)]
+            replies += [episode.call("open", {"url": url}) for url in PAGES]
+            return replies
 
     with serving(create_app(config)) as (_, tcp, local):
         over_tcp, over_unix = played(base_url=tcp), played(base_url=local)
@@ -155,13 +155,19 @@ def test_an_app_that_has_ended_says_so(config: Config) -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> None:
     """TCP_NODELAY is set by both event loops on what they accept; nothing of ours unsets it."""
-    found = []
+    socket_options = []
 
     def look(server: uvicorn.Server, stage: str) -> None:
         for protocol in list(server.server_state.connections):
-            made = protocol.transport.get_extra_info("socket")
-            if made.family != socket.AF_UNIX:
-                found.append((stage, type(protocol).__name__, made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+            transport_socket = protocol.transport.get_extra_info("socket")
+            if transport_socket.family != socket.AF_UNIX:
+                socket_options.append(
+                    (
+                        stage,
+                        type(protocol).__name__,
+                        transport_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY),
+                    )
+                )
 
     with serving(create_app(config), loop) as (server, tcp, _), Client(tcp, timeout=5) as client:
         silent = socket.create_connection(("127.0.0.1", int(tcp.rpartition(":")[2])), timeout=5)
@@ -171,6 +177,6 @@ def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> 
         assert silent.recv(9)
         look(server, "served")
         silent.close()
-    assert ("accepted", "ProtocolSniffer", 1) in found
-    assert found.count(("served", "HttpProtocol", 1)) >= 2
-    assert all(is_set for _, _, is_set in found)
+    assert ("accepted", "ProtocolSniffer", 1) in socket_options
+    assert socket_options.count(("served", "HttpProtocol", 1)) >= 2
+    assert all(is_set for _, _, is_set in socket_options)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.services import sitemap
 from webemu.emulator.config import Config
@@ -16,18 +16,18 @@ from webemu.emulator.session import encode_inline_policy
 from webemu.index.open import open_world
 
 SITE = "https://a.example"
-SEEN = [
-    Seen(f"{SITE}/", html("Old"), 1),
-    Seen(f"{SITE}/", html("New"), 20),
-    Seen(f"{SITE}/docs/index.html", html("Docs"), 2),
-    Seen(f"{SITE}/shop/?id=7", html("Shop"), 2),
-    Seen(f"{SITE}/tea%20pot", html("Pot"), 3),
-    Seen(f"{SITE}/style.css?v=3", "p{}", 3, mime="text/css"),
-    Seen(f"{SITE}/gone", html("Gone"), 3, "404 Not Found"),
-    Seen(f"{SITE}/old", "", 3, "301 Moved", headers=(("Location", f"{SITE}/old/"),)),
-    Seen("https://b.example/x?a=1&b=2", html("B & <b>"), 4),
-    Seen("https://web.archive.org/web/about", html("About the archive"), 5),
-    Seen("https://b.example/sitemap.xml", "<mine/>", 4, mime="text/xml"),
+CAPTURES = [
+    CaptureSpec(f"{SITE}/", html("Old"), 1),
+    CaptureSpec(f"{SITE}/", html("New"), 20),
+    CaptureSpec(f"{SITE}/docs/index.html", html("Docs"), 2),
+    CaptureSpec(f"{SITE}/shop/?id=7", html("Shop"), 2),
+    CaptureSpec(f"{SITE}/tea%20pot", html("Pot"), 3),
+    CaptureSpec(f"{SITE}/style.css?v=3", "p{}", 3, mime="text/css"),
+    CaptureSpec(f"{SITE}/gone", html("Gone"), 3, "404 Not Found"),
+    CaptureSpec(f"{SITE}/old", "", 3, "301 Moved", headers=(("Location", f"{SITE}/old/"),)),
+    CaptureSpec("https://b.example/x?a=1&b=2", html("B & <b>"), 4),
+    CaptureSpec("https://web.archive.org/web/about", html("About the archive"), 5),
+    CaptureSpec("https://b.example/sitemap.xml", "<mine/>", 4, mime="text/xml"),
 ]
 Get = Callable[..., httpx.Response]
 
@@ -35,7 +35,7 @@ Get = Callable[..., httpx.Response]
 @pytest.fixture(scope="module")
 def get(tmp_path_factory: pytest.TempPathFactory) -> Get:
     root = tmp_path_factory.mktemp("web")
-    write(root / "a.warc.gz", SEEN)
+    write(root / "a.warc.gz", CAPTURES)
     ingest(root / "c", root / "a.warc.gz")
     app = create_app(Config(root=root, collection="c"), open_world(root / "c"))
 
@@ -52,7 +52,7 @@ def get(tmp_path_factory: pytest.TempPathFactory) -> Get:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("requested_path", "answered"),
     [
         ("/docs/", "/docs/index.html"),
         ("/docs", "/docs/index.html"),
@@ -66,15 +66,15 @@ def get(tmp_path_factory: pytest.TempPathFactory) -> Get:
         ("/tea%20pot#lid", "/tea%20pot"),
     ],
 )
-def test_a_near_miss_finds_the_page(get: Get, asked: str, answered: str) -> None:
+def test_a_near_miss_finds_the_page(get: Get, requested_path: str, answered: str) -> None:
     for origin in (SITE, "http://a.example", "https://www.a.example"):
-        reply = get(origin + asked)
+        reply = get(origin + requested_path)
         assert (reply.status_code, reply.headers.get("x-webemu-url")) == (200, SITE + answered)
 
 
-@pytest.mark.parametrize("asked", ["/shop/?id=8", "/shop/?id=8&utm_source=x", "/docs/other.html", "/old/"])
-def test_what_is_another_page_is_not_found(get: Get, asked: str) -> None:
-    reply = get(SITE + asked)
+@pytest.mark.parametrize("requested_path", ["/shop/?id=8", "/shop/?id=8&utm_source=x", "/docs/other.html", "/old/"])
+def test_what_is_another_page_is_not_found(get: Get, requested_path: str) -> None:
+    reply = get(SITE + requested_path)
     assert (reply.status_code, reply.headers["x-webemu-reason"]) == (404, "url-not-captured")
     assert "Gone" in reply.text
 

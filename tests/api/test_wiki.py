@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
@@ -68,17 +68,19 @@ NAMES = mediawiki(
     '<li><a href="/wiki/Ouse">Ouse</a></li></ul><div id="disambigbox" class="dmbox dmbox-disambig">…</div>',
 )
 RECORDS = [
-    Seen(f"{HOST}/wiki/Aldmere", OLDER, day=1),
-    Seen(f"{HOST}/wiki/Aldmere", ALDMERE, day=5),
-    Seen(f"{HOST}/wiki/Ouse", OUSE, day=2),
-    Seen(f"{HOST}/wiki/Aldmere_(film)", FILM, day=2),
-    Seen(f"{HOST}/wiki/Mercury", NAMES, day=2),
-    Seen(f"{HOST}/wiki/Port_of_Aldmere", status="301 Moved Permanently", headers=MOVED, day=2),
-    Seen(f"{HOST}/wiki/River_Ouse", mediawiki("Ouse", "<p>The Ouse is a river of 120 km.</p>", "Rivers"), day=2),
-    Seen(f"{HOST}/wiki/Category:Ports", mediawiki("Category:Ports", "<p>Harbour towns.</p>", space=14), day=2),
-    Seen(f"{HOST}/wiki/Gone", mediawiki("Gone", "<p>gone"), status="404 Not Found"),
-    Seen(f"{HOST}/wiki/Plain", "Aldmere in plain text", mime="text/plain"),
-    Seen("https://blog.example/wiki/Aldmere", html("Aldmere", "A page about the harbour of Aldmere, of no wiki.")),
+    CaptureSpec(f"{HOST}/wiki/Aldmere", OLDER, day=1),
+    CaptureSpec(f"{HOST}/wiki/Aldmere", ALDMERE, day=5),
+    CaptureSpec(f"{HOST}/wiki/Ouse", OUSE, day=2),
+    CaptureSpec(f"{HOST}/wiki/Aldmere_(film)", FILM, day=2),
+    CaptureSpec(f"{HOST}/wiki/Mercury", NAMES, day=2),
+    CaptureSpec(f"{HOST}/wiki/Port_of_Aldmere", status="301 Moved Permanently", headers=MOVED, day=2),
+    CaptureSpec(f"{HOST}/wiki/River_Ouse", mediawiki("Ouse", "<p>The Ouse is a river of 120 km.</p>", "Rivers"), day=2),
+    CaptureSpec(f"{HOST}/wiki/Category:Ports", mediawiki("Category:Ports", "<p>Harbour towns.</p>", space=14), day=2),
+    CaptureSpec(f"{HOST}/wiki/Gone", mediawiki("Gone", "<p>gone"), status="404 Not Found"),
+    CaptureSpec(f"{HOST}/wiki/Plain", "Aldmere in plain text", mime="text/plain"),
+    CaptureSpec(
+        "https://blog.example/wiki/Aldmere", html("Aldmere", "A page about the harbour of Aldmere, of no wiki.")
+    ),
 ]
 Api = Callable[..., Any]
 
@@ -93,7 +95,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
 
 @pytest.fixture(scope="module")
 def ask(app: App) -> Callable[..., httpx.Response]:
-    def asked(path: str, method: str = "GET", host: str = HOST, **options: Any) -> httpx.Response:
+    def ask_wiki(path: str, method: str = "GET", host: str = HOST, **options: Any) -> httpx.Response:
         async def run() -> httpx.Response:
             transport = httpx.ASGITransport(app=app.doors.web)
             async with httpx.AsyncClient(transport=transport, base_url=host) as client:
@@ -101,7 +103,7 @@ def ask(app: App) -> Callable[..., httpx.Response]:
 
         return asyncio.run(run())
 
-    return asked
+    return ask_wiki
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +191,11 @@ def test_only_wikis_have_these_apis(ask: Callable[..., httpx.Response]) -> None:
 
 
 def test_a_form_may_be_posted_and_answers_are_marked(ask: Callable[..., httpx.Response]) -> None:
-    asked = {"action": "query", "titles": "Aldmere", "format": "json"}
-    posted, got = ask("/w/api.php", "POST", data=asked), ask("/api.php", params=asked)
+    parameters = {"action": "query", "titles": "Aldmere", "format": "json"}
+    posted, got = ask("/w/api.php", "POST", data=parameters), ask("/api.php", params=parameters)
     assert posted.json() == got.json()
     assert posted.headers["X-Webemu-Made"] == "mediawiki"
-    assert ask("/w/api.php", params=asked, headers={"X-Webemu-Session": "a;marks=off"}).headers.keys() == {
+    assert ask("/w/api.php", params=parameters, headers={"X-Webemu-Session": "a;marks=off"}).headers.keys() == {
         "content-type",
         "content-length",
     }
@@ -227,25 +229,25 @@ def test_errors_are_answers_with_a_header(
 
 
 def test_formats(ask: Callable[..., httpx.Response]) -> None:
-    asked = {"action": "opensearch", "search": "<b>é"}
-    called = ask("/w/api.php", params={**asked, "format": "json", "callback": "a.b(<1>)", "origin": "*"})
+    parameters = {"action": "opensearch", "search": "<b>é"}
+    called = ask("/w/api.php", params={**parameters, "format": "json", "callback": "a.b(<1>)", "origin": "*"})
     assert called.text == '/**/a.b1(["<b>\\u00e9",[],[],[]])'
     assert called.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert called.headers["Access-Control-Allow-Origin"] == "*"
-    assert ask("/w/api.php", params={**asked, "format": "json", "utf8": ""}).text == '["<b>é",[],[],[]]'
-    assert ask("/w/api.php", params=asked).text == '["<b>\\u00e9",[],[],[]]'
-    shown = ask("/w/api.php", params={**asked, "format": "jsonfm"})
-    assert shown.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert "&lt;b&gt;é" in shown.text
-    assert "<b>é" not in shown.text
+    assert ask("/w/api.php", params={**parameters, "format": "json", "utf8": ""}).text == '["<b>é",[],[],[]]'
+    assert ask("/w/api.php", params=parameters).text == '["<b>\\u00e9",[],[],[]]'
+    reply = ask("/w/api.php", params={**parameters, "format": "jsonfm"})
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "&lt;b&gt;é" in reply.text
+    assert "<b>é" not in reply.text
 
 
 def test_a_wikipedia_that_was_not_crawled_has_no_articles(ask: Callable[..., httpx.Response]) -> None:
     host = "https://zh-yue.wikipedia.org"
-    found = ask("/w/api.php", host=host, params={"action": "opensearch", "search": "Aldmere", "profile": "fuzzy"})
-    assert found.json() == ["Aldmere", [], [], []]
-    asked = {"action": "query", "list": "search", "srsearch": "Aldmere", "format": "json"}
-    assert ask("/w/api.php", host=host, params=asked).json()["query"]["search"] == []
+    reply = ask("/w/api.php", host=host, params={"action": "opensearch", "search": "Aldmere", "profile": "fuzzy"})
+    assert reply.json() == ["Aldmere", [], [], []]
+    parameters = {"action": "query", "list": "search", "srsearch": "Aldmere", "format": "json"}
+    assert ask("/w/api.php", host=host, params=parameters).json()["query"]["search"] == []
     page = ask("/wiki/Aldmere", host=host)
     assert (page.status_code, page.headers["X-Webemu-Reason"]) == (502, "host-not-captured")
 
@@ -256,13 +258,13 @@ def extract(api: Api, **params: Any) -> Any:
 
 def test_extracts(api: Api) -> None:
     intro = "Aldmere is a river port on the Ouse & sea. It opened in 1887.\nShips call there. Barges do not."
-    whole = (
+    whole_extract = (
         f"{intro}\n\n\n== History ==\nThe harbour was dug by Ada Voss.\n\n\n=== Early years ===\n1887: opened"
         "\n1901: burnt\n\n\n== See also ==\nOuse\nPort"
     )
-    assert extract(api, explaintext=1) == whole
+    assert extract(api, explaintext=1) == whole_extract
     assert extract(api, explaintext=1, exintro=1) == intro
-    assert extract(api, explaintext=1, exsectionformat="plain") == re.sub("=+ (.*) =+", r"\1", whole)
+    assert extract(api, explaintext=1, exsectionformat="plain") == re.sub("=+ (.*) =+", r"\1", whole_extract)
     assert extract(api, explaintext=1, exsentences=3) == intro.removesuffix(" Barges do not.")
     assert extract(api, explaintext=1, exchars=20) == "Aldmere is a river port..."
     paragraph = "<p><b>Aldmere</b> is a river port on the Ouse &amp; sea. It opened in 1887.</p>"
@@ -281,36 +283,36 @@ def test_one_whole_extract_at_a_time(api: Api) -> None:
 
 
 def test_what_is_left_out_can_be_asked_for(api: Api) -> None:
-    asked = {"prop": "links|info", "titles": "Aldmere|Mercury", "pllimit": 2}
-    seen: list[tuple[str, str]] = []
+    parameters = {"prop": "links|info", "titles": "Aldmere|Mercury", "pllimit": 2}
+    links: list[tuple[str, str]] = []
     on: dict[str, str] = {}
     for _ in range(9):
-        answer = api(**asked, **on)
+        answer = api(**parameters, **on)
         pages = answer["query"]["pages"]
-        seen += [(page["title"], link["title"]) for page in pages for link in page.get("links", ())]
+        links += [(page["title"], link["title"]) for page in pages for link in page.get("links", ())]
         assert all(("touched" in page) is (not on) for page in pages)
         assert ("batchcomplete" in answer) is ("continue" not in answer)
         if "continue" not in answer:
             break
         on = answer["continue"]
     every = [("Aldmere", "Ada Voss"), ("Aldmere", "Aldmere (film)"), ("Aldmere", "Ouse")]
-    assert seen == [*every, ("Mercury", "Aldmere"), ("Mercury", "Ouse")]
+    assert links == [*every, ("Mercury", "Aldmere"), ("Mercury", "Ouse")]
 
 
 def test_search_goes_on_and_its_pages_can_be_asked_about(api: Api) -> None:
     everything = [page["title"] for page in api(list="search", srsearch="aldmere")["query"]["search"]]
     assert everything[0] == "Aldmere"
-    one = api(list="search", srsearch="aldmere", srlimit=1)
-    assert one["query"]["searchinfo"]["totalhits"] == len(everything)
-    two = api(list="search", srsearch="aldmere", srlimit=1, **one["continue"])
+    first_answer = api(list="search", srsearch="aldmere", srlimit=1)
+    assert first_answer["query"]["searchinfo"]["totalhits"] == len(everything)
+    two = api(list="search", srsearch="aldmere", srlimit=1, **first_answer["continue"])
     assert [page["title"] for page in two["query"]["search"]] == everything[1:2]
-    made = api(generator="search", gsrsearch="aldmere", gsrlimit=2, prop="extracts", exintro=1, explaintext=1)
-    assert made["continue"] == {"gsroffset": 2, "continue": "gsroffset||"}
-    assert [(page["index"], page["title"]) for page in made["query"]["pages"]] == [
+    answer = api(generator="search", gsrsearch="aldmere", gsrlimit=2, prop="extracts", exintro=1, explaintext=1)
+    assert answer["continue"] == {"gsroffset": 2, "continue": "gsroffset||"}
+    assert [(page["index"], page["title"]) for page in answer["query"]["pages"]] == [
         (1, everything[0]),
         (2, everything[1]),
     ]
-    assert all(page["extract"] for page in made["query"]["pages"])
+    assert all(page["extract"] for page in answer["query"]["pages"])
 
 
 def test_search_suggests_marks_and_looks_at_one_wiki_and_namespace(api: Api) -> None:
@@ -343,10 +345,10 @@ def test_the_past_is_what_the_crawl_saw(api: Api, ask: Callable[..., httpx.Respo
     assert (new["parentid"], old["parentid"]) == (old["revid"], 0)
     assert "It opened in 1887" in new["content"]
     assert "was a village" in old["content"]
-    asked = {"action": "query", "titles": "Aldmere", "prop": "extracts|info", "explaintext": 1, "format": "json"}
-    early = ask("/w/api.php", params=asked, headers={"X-Webemu-Session": "a;at=2024-01-02"}).json()
-    (seen,) = early["query"]["pages"].values()
-    assert (seen["extract"], seen["lastrevid"]) == ("Aldmere was a village.", old["revid"])
+    parameters = {"action": "query", "titles": "Aldmere", "prop": "extracts|info", "explaintext": 1, "format": "json"}
+    early = ask("/w/api.php", params=parameters, headers={"X-Webemu-Session": "a;at=2024-01-02"}).json()
+    (entry,) = early["query"]["pages"].values()
+    assert (entry["extract"], entry["lastrevid"]) == ("Aldmere was a village.", old["revid"])
 
 
 def test_wikitext_is_prose_with_headings(api: Api) -> None:
@@ -357,17 +359,17 @@ def test_wikitext_is_prose_with_headings(api: Api) -> None:
     )
     assert 'id="Early_years"' in parsed["text"]
     assert "See also" not in parsed["text"]
-    asked = {"titles": "Ouse", "prop": "revisions", "rvprop": "content", "rvslots": "main"}
+    parameters = {"titles": "Ouse", "prop": "revisions", "rvprop": "content", "rvslots": "main"}
     assert (
-        api(**asked)["query"]["pages"][0]["revisions"][0]["slots"]["main"]["content"]
+        api(**parameters)["query"]["pages"][0]["revisions"][0]["slots"]["main"]["content"]
         == "The Ouse is a river of 120 km."
     )
 
 
 def test_random_is_the_same_for_the_same_ask(ask: Callable[..., httpx.Response]) -> None:
     def drawn(name: str) -> list[str]:
-        asked = {"action": "query", "list": "random", "rnlimit": 2, "format": "json"}
-        answer = ask("/w/api.php", params=asked, headers={"X-Webemu-Session": name})
+        parameters = {"action": "query", "list": "random", "rnlimit": 2, "format": "json"}
+        answer = ask("/w/api.php", params=parameters, headers={"X-Webemu-Session": name})
         return [page["title"] for page in answer.json()["query"]["random"]]
 
     assert drawn("a") == drawn("a")

@@ -13,7 +13,7 @@ import wikipedia
 from bs4 import GuessedAtParserWarning
 from wikipedia.exceptions import DisambiguationError, PageError, RedirectError
 
-from tests.crawls import Seen, write
+from tests.crawls import CaptureSpec, write
 from webemu.worlds.graph import Graph, Town
 from webemu.worlds.invent import invent_graph
 from webemu.worlds.site_directory import assign_addresses
@@ -23,11 +23,11 @@ LEXICON = "http://en.openlexicon.org/w/api.php"
 HOST = "https://en.wikipedia.org"
 BODY = '<div id="mw-content-text"><div class="mw-parser-output"><p>A harbour is a shelter for ships.</p></div></div>'
 WIKIPEDIA = [
-    Seen(
+    CaptureSpec(
         f"{HOST}/wiki/Harbour",
         "<title>Harbour - Wikipedia</title>" + BODY.format("<p>A harbour is a shelter for ships."),
     ),
-    Seen(f"{HOST}/wiki/Haven", status="301 Moved Permanently", headers=(("Location", "/wiki/Harbour"),)),
+    CaptureSpec(f"{HOST}/wiki/Haven", status="301 Moved Permanently", headers=(("Location", "/wiki/Harbour"),)),
 ]
 
 
@@ -115,9 +115,9 @@ def test_links_to_other_sites(graph: Graph) -> None:
 
 
 def test_summaries(town: Town) -> None:
-    whole = wikipedia.summary(town.title)
-    assert whole == wikipedia.page(town.title).summary
-    assert wikipedia.summary(town.title, sentences=1) == whole[: whole.index(". ") + 1]
+    summary = wikipedia.summary(town.title)
+    assert summary == wikipedia.page(town.title).summary
+    assert wikipedia.summary(town.title, sentences=1) == summary[: summary.index(". ") + 1]
     assert len(wikipedia.summary(town.title, chars=60)) < 90
 
 
@@ -156,7 +156,7 @@ def test_wikipedia_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_clients_find_it_by_tls() -> None:
     with httpx.Client() as client:
-        told = client.get(f"{HOST}/api/rest_v1/page/summary/Haven", follow_redirects=True).json()
-        assert (told["type"], told["title"]) == ("standard", "Harbour")
+        body = client.get(f"{HOST}/api/rest_v1/page/summary/Haven", follow_redirects=True).json()
+        assert (body["type"], body["title"]) == ("standard", "Harbour")
         answer = client.get(f"{HOST}/w/api.php", params={"action": "opensearch", "search": "harb", "format": "json"})
         assert json.loads(answer.text) == ["harb", ["Harbour"], [""], [f"{HOST}/wiki/Harbour"]]

@@ -44,7 +44,7 @@ class Server:
         return self.environment()["SSL_CERT_FILE"]
 
     def environment(self) -> dict[str, str]:
-        """What puts a program onto its web: proxy and certificate authority."""
+        """Return the variables that put a program onto its web: proxy and certificate authority."""
         return _environment(self.url, self.root)
 
 
@@ -71,11 +71,11 @@ def serving(root: Path, keys: str = "any") -> Iterator[Server]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found is not None
+        match = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert match is not None
         with httpx.Client(trust_env=False) as client:
-            assert client.get(f"{found[0]}/health", timeout=30).status_code == 200
-        yield Server(found[0], root)
+            assert client.get(f"{match[0]}/health", timeout=30).status_code == 200
+        yield Server(match[0], root)
     finally:
         process.terminate()
         process.wait(30)

@@ -15,13 +15,13 @@ def web_search(query: str, key: str = "any", **parameters: object) -> "brave.Web
 
 
 def test_results(web: Server) -> None:
-    found = web_search("town river", count=5)
-    assert found.query.original == "town river"
-    assert found.query.more_results_available
-    assert len(found.web.results) == 5
-    assert all(one.title and one.url.startswith("http") and one.page_age for one in found.web.results)
-    assert {one.language for one in found.web.results} == {"en"}
-    assert any("<strong>" in one.description for one in found.web.results)
+    response = web_search("town river", count=5)
+    assert response.query.original == "town river"
+    assert response.query.more_results_available
+    assert len(response.web.results) == 5
+    assert all(one.title and one.url.startswith("http") and one.page_age for one in response.web.results)
+    assert {one.language for one in response.web.results} == {"en"}
+    assert any("<strong>" in one.description for one in response.web.results)
 
 
 def test_pages(web: Server) -> None:
@@ -31,15 +31,15 @@ def test_pages(web: Server) -> None:
 
 def test_news(web: Server) -> None:
     request = brave.NewsSearchRequest(q="town river", count=3)
-    found = asyncio.run(brave.BraveSearch(api_key="any").news(request))
-    assert [one.type for one in found.results] == ["news_result"] * 3
-    assert all(one.page_age and one.page_age < "2024-10" for one in found.results)
+    response = asyncio.run(brave.BraveSearch(api_key="any").news(request))
+    assert [one.type for one in response.results] == ["news_result"] * 3
+    assert all(one.page_age and one.page_age < "2024-10" for one in response.results)
 
 
 def test_nothing_found(web: Server) -> None:
-    found = web_search("zzyzzyx")
-    assert found.web is None
-    assert not found.query.more_results_available
+    response = web_search("zzyzzyx")
+    assert response.web is None
+    assert not response.query.more_results_available
 
 
 def test_pictures_are_none(web: Server) -> None:

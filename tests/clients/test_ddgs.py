@@ -11,8 +11,8 @@ NOTHING = "^No results found[.]$"
 
 
 def search(query: str, backend: str = "duckduckgo", **parameters: object) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = ddgs.DDGS(timeout=30).text(query, backend=backend, **parameters)
-    return found
+    results: list[dict[str, str]] = ddgs.DDGS(timeout=30).text(query, backend=backend, **parameters)
+    return results
 
 
 def backends() -> list[tuple[str, str]]:
@@ -23,9 +23,9 @@ def backends() -> list[tuple[str, str]]:
 
 
 def test_results(web: Server) -> None:
-    found = search("town river", max_results=10)
-    assert len(found) == 10
-    assert all(one["title"] and one["href"].startswith("http") and one["body"] for one in found)
+    results = search("town river", max_results=10)
+    assert len(results) == 10
+    assert all(one["title"] and one["href"].startswith("http") and one["body"] for one in results)
 
 
 def test_pages_do_not_overlap(web: Server) -> None:
@@ -44,15 +44,17 @@ def test_every_engine_finds_the_same(backend: str, web: Server) -> None:
 
 
 def test_news_bear_the_day_on_which_they_were_published(web: Server) -> None:
-    found = {name: ddgs.DDGS(timeout=30).news("town river", backend=name) for name in ("duckduckgo", "bing", "yahoo")}
-    assert [one["url"] for one in found["bing"]] == [one["url"] for one in found["duckduckgo"]]
-    assert [one["date"] for one in found["bing"]] == [one["date"] for one in found["yahoo"]]
-    for one in found["duckduckgo"]:
-        assert "1990" < one["date"] < "2025"
-        assert one["date"].endswith("T00:00:00+00:00")
-        assert one["title"]
-        assert one["body"]
-        assert one["source"] in one["url"]
+    news_by_backend = {
+        name: ddgs.DDGS(timeout=30).news("town river", backend=name) for name in ("duckduckgo", "bing", "yahoo")
+    }
+    assert [news["url"] for news in news_by_backend["bing"]] == [news["url"] for news in news_by_backend["duckduckgo"]]
+    assert [news["date"] for news in news_by_backend["bing"]] == [news["date"] for news in news_by_backend["yahoo"]]
+    for news in news_by_backend["duckduckgo"]:
+        assert "1990" < news["date"] < "2025"
+        assert news["date"].endswith("T00:00:00+00:00")
+        assert news["title"]
+        assert news["body"]
+        assert news["source"] in news["url"]
 
 
 def test_a_page_is_read(web: Server) -> None:

@@ -15,21 +15,21 @@ def client(web: Server) -> "duckduckgo.DDGS":
 
 @pytest.mark.parametrize("backend", ["html", "lite", "bing"])
 def test_results(backend: str, client: "duckduckgo.DDGS") -> None:
-    found = client.text("town river", backend=backend, max_results=5)
-    assert len(found) == 5
-    assert all(one["title"] and one["href"].startswith("http") and one["body"] for one in found)
+    results = client.text("town river", backend=backend, max_results=5)
+    assert len(results) == 5
+    assert all(one["title"] and one["href"].startswith("http") and one["body"] for one in results)
 
 
 def test_news(client: "duckduckgo.DDGS") -> None:
-    found = client.news("town river", max_results=5)
-    assert len(found) == 5
-    assert all(one["title"] and one["body"] and one["source"] in one["url"] for one in found)
-    assert all(one["date"].endswith("T00:00:00+00:00") for one in found)
+    results = client.news("town river", max_results=5)
+    assert len(results) == 5
+    assert all(one["title"] and one["body"] and one["source"] in one["url"] for one in results)
+    assert all(one["date"].endswith("T00:00:00+00:00") for one in results)
 
 
 def test_news_goes_on(client: "duckduckgo.DDGS") -> None:
-    found = client.news("town river of the region", max_results=40)
-    assert len({one["url"] for one in found}) == len(found) > 30
+    results = client.news("town river of the region", max_results=40)
+    assert len({one["url"] for one in results}) == len(results) > 30
 
 
 @pytest.mark.parametrize("kind", ["images", "videos"])

@@ -15,17 +15,17 @@ def exa(server: Server) -> "exa_py.Exa":
 
 
 def test_search_brings_text_unless_told_otherwise(exa: "exa_py.Exa") -> None:
-    found = exa.search("town river", num_results=4).results
-    assert len(found) == 4
-    assert all(one.title and one.text and one.published_date and 0 < one.score < 1 for one in found)
+    results = exa.search("town river", num_results=4).results
+    assert len(results) == 4
+    assert all(one.title and one.text and one.published_date and 0 < one.score < 1 for one in results)
     bare = exa.search("town river", num_results=4, contents=False).results
-    assert [(one.url, one.text) for one in bare] == [(one.url, None) for one in found]
+    assert [(one.url, one.text) for one in bare] == [(one.url, None) for one in results]
 
 
 def test_highlights_and_short_texts(exa: "exa_py.Exa") -> None:
-    found = exa.search("town river", contents={"highlights": True, "text": {"max_characters": 50}}).results
-    assert len(found) == 10
-    assert all(one.highlights and len(one.text) <= 50 for one in found)
+    results = exa.search("town river", contents={"highlights": True, "text": {"max_characters": 50}}).results
+    assert len(results) == 10
+    assert all(one.highlights and len(one.text) <= 50 for one in results)
 
 
 def test_domains_and_words(exa: "exa_py.Exa") -> None:
@@ -42,20 +42,20 @@ def test_nothing_found(exa: "exa_py.Exa") -> None:
 
 
 def test_contents(exa: "exa_py.Exa") -> None:
-    found = exa.get_contents([LEXICON, LOST], text=True, subpages=2)
-    assert [one.url for one in found.results] == [LEXICON]
-    assert found.results[0].text
-    assert len(found.results[0].subpages) == 2
-    statuses = [(one.id, one.status, one.error and one.error.tag) for one in found.statuses]
+    response = exa.get_contents([LEXICON, LOST], text=True, subpages=2)
+    assert [one.url for one in response.results] == [LEXICON]
+    assert response.results[0].text
+    assert len(response.results[0].subpages) == 2
+    statuses = [(one.id, one.status, one.error and one.error.tag) for one in response.statuses]
     assert statuses == [(LEXICON, "success", None), (LOST, "error", "CRAWL_NOT_FOUND")]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_similar(exa: "exa_py.Exa") -> None:
     page = exa.search("town river", num_results=1).results[0].url
-    found = exa.find_similar(page, num_results=3, contents=False).results
-    assert len(found) == 3
-    assert page not in [one.url for one in found]
+    results = exa.find_similar(page, num_results=3, contents=False).results
+    assert len(results) == 3
+    assert page not in [one.url for one in results]
 
 
 def test_base_url_without_the_prefix(server: Server) -> None:

@@ -31,21 +31,21 @@ def test_scrape(app: "firecrawl.Firecrawl") -> None:
 
 def test_what_a_page_says_of_itself(app: "firecrawl.Firecrawl", old: "firecrawl.V1FirecrawlApp") -> None:
     url = app.search("town river bursts its banks", sources=["news"]).news[0].url
-    said = app.scrape(url).metadata
-    assert (said.language, said.source_url, said.url) == ("en", url, url)
-    assert said.title
-    assert said.published_time
-    assert old.scrape_url(url).metadata["publishedTime"] == said.published_time
+    metadata = app.scrape(url).metadata
+    assert (metadata.language, metadata.source_url, metadata.url) == ("en", url, url)
+    assert metadata.title
+    assert metadata.published_time
+    assert old.scrape_url(url).metadata["publishedTime"] == metadata.published_time
     described = [app.scrape(one.url).metadata for one in app.search("town river", limit=20).web]
     assert any(one.description for one in described)
 
 
 def test_search(app: "firecrawl.Firecrawl") -> None:
-    found = app.search("town river", limit=3).web
-    assert len(found) == 3
-    assert all(one.url and one.title and one.description for one in found)
+    results = app.search("town river", limit=3).web
+    assert len(results) == 3
+    assert all(one.url and one.title and one.description for one in results)
     scraped = app.search("town river", limit=2, scrape_options={"formats": ["markdown"]}).web
-    assert [page.metadata.url for page in scraped] == [one.url for one in found[:2]]
+    assert [page.metadata.url for page in scraped] == [one.url for one in results[:2]]
     assert all(page.markdown for page in scraped)
 
 

@@ -22,21 +22,21 @@ def engine(key: str = "any", endpoint: str = "") -> Any:
 def pages(service: Any, query: str) -> Iterator[dict[str, Any]]:
     start: int | None = 1
     while start:
-        found = service.list(q=query, cx="any", start=start).execute()
-        yield found
-        start = next((page["startIndex"] for page in found["queries"].get("nextPage", ())), None)
+        response = service.list(q=query, cx="any", start=start).execute()
+        yield response
+        start = next((page["startIndex"] for page in response["queries"].get("nextPage", ())), None)
 
 
 def test_results_by_its_own_setting(server: Server) -> None:
-    found = engine(endpoint=f"{server.url}/google/").list(q="town river", cx="any", num=5).execute()
-    assert len(found["items"]) == found["queries"]["request"][0]["count"] == 5
-    assert all(one["title"] and one["link"].startswith("http") and one["displayLink"] for one in found["items"])
+    response = engine(endpoint=f"{server.url}/google/").list(q="town river", cx="any", num=5).execute()
+    assert len(response["items"]) == response["queries"]["request"][0]["count"] == 5
+    assert all(one["title"] and one["link"].startswith("http") and one["displayLink"] for one in response["items"])
 
 
 def test_pages_to_the_last(server: Server) -> None:
-    found = list(pages(engine(endpoint=f"{server.url}/google/"), "town"))
-    links = [one["link"] for page in found for one in page["items"]]
-    assert 1 < len(found) <= 10
+    result_pages = list(pages(engine(endpoint=f"{server.url}/google/"), "town"))
+    links = [one["link"] for page in result_pages for one in page["items"]]
+    assert 1 < len(result_pages) <= 10
     assert len(links) == len(set(links))
 
 
@@ -48,7 +48,7 @@ BY_NAME = (
 
 
 def test_by_name(server: Server) -> None:
-    """In a process of its own: httplib2 reads which authorities it trusts when it is loaded."""
+    """The client runs in a process of its own: httplib2 reads which authorities it trusts when it is loaded."""
     pytest.importorskip("socks", reason="PySocks, which httplib2 needs for proxies, is not installed")
     environment = {**os.environ, **server.environment()}
     done = subprocess.run([sys.executable, "-c", BY_NAME], capture_output=True, text=True, env=environment)
@@ -56,9 +56,9 @@ def test_by_name(server: Server) -> None:
 
 
 def test_nothing_found(server: Server) -> None:
-    found = engine(endpoint=f"{server.url}/google/").list(q="zzyzzyx", cx="any").execute()
-    assert "items" not in found
-    assert found["searchInformation"]["totalResults"] == "0"
+    response = engine(endpoint=f"{server.url}/google/").list(q="zzyzzyx", cx="any").execute()
+    assert "items" not in response
+    assert response["searchInformation"]["totalResults"] == "0"
 
 
 def test_what_is_too_deep(server: Server) -> None:

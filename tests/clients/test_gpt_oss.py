@@ -45,17 +45,17 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 def of_the_original(server: Server, budget: int) -> list[str]:
-    async def said() -> list[str]:
+    async def collect_replies() -> list[str]:
         async with AsyncClient(server.url) as client:
             tool = simple.SimpleBrowserTool(backend=Backend(client), view_tokens=budget)
-            return [await _said(tool, name, arguments) for name, arguments in CALLS]
+            return [await _tool_texts(tool, name, arguments) for name, arguments in CALLS]
 
-    return asyncio.run(said())
+    return asyncio.run(collect_replies())
 
 
-async def _said(tool: Any, name: str, arguments: dict[str, Any]) -> str:
-    asked = harmony.Message.from_role_and_content(harmony.Role.ASSISTANT, json.dumps(arguments))
-    answers = [answer async for answer in tool.process(asked.with_recipient(f"browser.{name}"))]
+async def _tool_texts(tool: Any, name: str, arguments: dict[str, Any]) -> str:
+    message = harmony.Message.from_role_and_content(harmony.Role.ASSISTANT, json.dumps(arguments))
+    answers = [answer async for answer in tool.process(message.with_recipient(f"browser.{name}"))]
     return str(answers[0].content[0].text)
 
 
@@ -69,15 +69,15 @@ def of_ours(server: Server, budget: int) -> list[str]:
 def test_the_same_calls_give_the_same_text(server: Server, budget: int) -> None:
     if budget < EVERYTHING and default_token_offset() is approximate_token_offset:
         pytest.skip("the vocabulary of o200k_base is not in tiktoken's cache")
-    theirs, ours = of_the_original(server, budget), of_ours(server, budget)
-    assert list(zip(CALLS, ours, strict=True)) == list(zip(CALLS, theirs, strict=True))
+    original_replies, own_replies = of_the_original(server, budget), of_ours(server, budget)
+    assert list(zip(CALLS, own_replies, strict=True)) == list(zip(CALLS, original_replies, strict=True))
 
 
 def test_failures_of_ours_are_counted(server: Server) -> None:
     async def failures() -> int:
         async with AsyncClient("http://127.0.0.1:9", retries=0) as client:
             backend = Backend(client)
-            assert "Error during search" in await _said(
+            assert "Error during search" in await _tool_texts(
                 simple.SimpleBrowserTool(backend=backend), "search", {"query": "x"}
             )
             return backend.failures

@@ -1,4 +1,4 @@
-"""What real clients make of a rate limit: a session whose every request meets one, as the API key or by proxy."""
+"""Real clients meet a rate limit: a session whose every request is limited, given as the API key or by proxy."""
 
 import asyncio
 import json
@@ -74,8 +74,8 @@ def test_clients_with_keys(server: Server, limited: str, ask: Callable[[Server, 
 def test_serpapi(server: Server, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     serpapi = pytest.importorskip("serpapi")
     monkeypatch.setattr(serpapi.SerpApiClient, "BACKEND", f"{server.url}/serpapi")
-    found = serpapi.GoogleSearch({"q": "town", "api_key": limited}).get_dict()
-    assert found["error"] == "Your account has run out of searches."
+    answer = serpapi.GoogleSearch({"q": "town", "api_key": limited}).get_dict()
+    assert answer["error"] == "Your account has run out of searches."
 
 
 def test_ddgs_by_its_proxys_user_name(server: Server, limited: str, monkeypatch: pytest.MonkeyPatch) -> None:

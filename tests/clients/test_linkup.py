@@ -13,23 +13,23 @@ def client(server: Server) -> "linkup.LinkupClient":
 
 
 def test_results(client: "linkup.LinkupClient") -> None:
-    found = client.search("town river", depth="standard", output_type="searchResults", max_results=4).results
-    assert len(found) == 4
-    assert all(one.name and one.content and one.url.startswith("http") for one in found)
+    results = client.search("town river", depth="standard", output_type="searchResults", max_results=4).results
+    assert len(results) == 4
+    assert all(one.name and one.content and one.url.startswith("http") for one in results)
 
 
 def test_sources_without_an_answer(client: "linkup.LinkupClient") -> None:
-    found = client.search("town river", depth="deep", output_type="sourcedAnswer")
-    assert found.answer == ""
-    assert len(found.sources) == 10
+    answer = client.search("town river", depth="deep", output_type="sourcedAnswer")
+    assert answer.answer == ""
+    assert len(answer.sources) == 10
 
 
 def test_domains(client: "linkup.LinkupClient") -> None:
-    found = client.search(
+    results = client.search(
         "town", depth="fast", output_type="searchResults", include_domains=["openlexicon.org"]
     ).results
-    assert found
-    assert all("openlexicon.org" in one.url for one in found)
+    assert results
+    assert all("openlexicon.org" in one.url for one in results)
 
 
 def test_fetch(client: "linkup.LinkupClient") -> None:

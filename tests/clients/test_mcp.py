@@ -15,7 +15,7 @@ from webemu.agent_client import Client, call
 mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed")
 stdio = pytest.importorskip("mcp.client.stdio", reason="the MCP SDK is not installed")
 
-Said = Callable[[Any], Awaitable[None]]
+Conversation = Callable[[Any], Awaitable[None]]
 
 
 def over_http(server: Server, tools: str) -> Any:
@@ -27,10 +27,10 @@ def over_pipes(server: Server, tools: str) -> Any:
     return stdio.stdio_client(stdio.StdioServerParameters(command=sys.executable, args=arguments))
 
 
-def talk(way: Any, mode: str, said: Said) -> None:
+def talk(way: Any, mode: str, conversation: Conversation) -> None:
     async def connected() -> None:
         async with mcp.Client(way, mode=mode) as client:
-            await said(client)
+            await conversation(client)
 
     asyncio.run(connected())
 
@@ -42,49 +42,49 @@ def way(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_what_search_finds_can_be_fetched(server: Server, way: Any, mode: str, version: str) -> None:
-    async def said(client: Any) -> None:
+    async def converse(client: Any) -> None:
         assert client.protocol_version == version
         tools = (await client.list_tools()).tools
         assert [(tool.name, tool.annotations.read_only_hint) for tool in tools] == [("search", True), ("fetch", True)]
-        found = await client.call_tool("search", {"query": "lighthouse museum"})
-        assert json.loads(found.content[0].text) == found.structured_content
-        result = found.structured_content["results"][0]
+        answer = await client.call_tool("search", {"query": "lighthouse museum"})
+        assert json.loads(answer.content[0].text) == answer.structured_content
+        result = answer.structured_content["results"][0]
         fetched = await client.call_tool("fetch", {"id": result["id"]})
         assert fetched.structured_content["url"] == result["url"]
         assert len(fetched.structured_content["text"]) > 100
         assert (await client.call_tool("fetch", {"id": "https://nowhere.invalid/"})).is_error
 
-    talk(way(server, "research"), mode, said)
+    talk(way(server, "research"), mode, converse)
 
 
 def test_the_browsing_tools_say_what_the_client_says(server: Server, way: Any) -> None:
-    async def said(client: Any) -> None:
+    async def converse(client: Any) -> None:
         with Client(server.url) as web:
             for tool, arguments in [
                 ("search", {"query": "museum", "page": 2}),
                 ("open", {"url": LEXICON, "format": "links"}),
                 ("find", {"url": LEXICON, "pattern": "article"}),
             ]:
-                shown = await client.call_tool(tool, arguments)
-                assert shown.content[0].text == call(web, tool, arguments)
+                result = await client.call_tool(tool, arguments)
+                assert result.content[0].text == call(web, tool, arguments)
 
-    talk(way(server, "browse"), "auto", said)
+    talk(way(server, "browse"), "auto", converse)
 
 
 def test_the_tools_of_browsecomp_plus(server: Server, way: Any) -> None:
-    async def said(client: Any) -> None:
-        found = (await client.call_tool("search", {"query": "museum"})).structured_content["result"]
-        assert len(found) == 5
-        document = (await client.call_tool("get_document", {"docid": found[0]["docid"]})).structured_content["result"]
+    async def converse(client: Any) -> None:
+        hits = (await client.call_tool("search", {"query": "museum"})).structured_content["result"]
+        assert len(hits) == 5
+        document = (await client.call_tool("get_document", {"docid": hits[0]["docid"]})).structured_content["result"]
         assert document.keys() == {"docid", "text"}
         assert (await client.call_tool("get_document", {"docid": "12"})).structured_content == {"result": None}
 
-    talk(way(server, "documents"), "auto", said)
+    talk(way(server, "documents"), "auto", converse)
 
 
 @pytest.mark.parametrize(("mode", "code"), [("auto", -32602), ("legacy", -32002)])
 def test_a_page_is_a_resource(server: Server, way: Any, mode: str, code: int) -> None:
-    async def said(client: Any) -> None:
+    async def converse(client: Any) -> None:
         assert (await client.list_resources()).resources == []
         templates = (await client.list_resource_templates()).resource_templates
         assert templates[0].uri_template == "https://{+address}"
@@ -94,18 +94,18 @@ def test_a_page_is_a_resource(server: Server, way: Any, mode: str, code: int) ->
             await client.read_resource("https://nowhere.invalid/ü")
         assert refused.value.code == code
 
-    talk(way(server, "research"), mode, said)
+    talk(way(server, "research"), mode, converse)
 
 
 def test_without_a_server_the_host_is_told(server: Server) -> None:
-    async def said(client: Any) -> None: ...
+    async def converse(client: Any) -> None: ...
 
     with pytest.raises(Exception) as failed:
-        talk(over_pipes(replace(server, url="http://127.0.0.1:9"), "research"), "legacy", said)
+        talk(over_pipes(replace(server, url="http://127.0.0.1:9"), "research"), "legacy", converse)
     assert "cannot be reached" in str(flat(failed.value))
 
 
 def flat(error: BaseException) -> list[str]:
-    """What an error and those grouped in it say."""
+    """Return the messages of an error and of those grouped in it."""
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return [str(error), *(text for one in inner for text in flat(one))]

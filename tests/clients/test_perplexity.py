@@ -14,19 +14,19 @@ def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> "perplexity.Perpl
 
 
 def test_results(client: "perplexity.Perplexity") -> None:
-    found = client.search.create(query="town river", max_results=4, max_tokens_per_page=100)
-    assert len(found.results) == 4
-    assert all(one.title and one.snippet and one.date for one in found.results)
-    assert all(len(one.snippet) <= 400 for one in found.results)
-    assert found.id == client.search.create(query="town river", max_results=4, max_tokens_per_page=100).id
+    response = client.search.create(query="town river", max_results=4, max_tokens_per_page=100)
+    assert len(response.results) == 4
+    assert all(one.title and one.snippet and one.date for one in response.results)
+    assert all(len(one.snippet) <= 400 for one in response.results)
+    assert response.id == client.search.create(query="town river", max_results=4, max_tokens_per_page=100).id
 
 
 def test_several_queries(client: "perplexity.Perplexity") -> None:
-    found = [one.url for one in client.search.create(query=["town", "company"]).results]
-    assert len(set(found)) == 10
+    urls = [one.url for one in client.search.create(query=["town", "company"]).results]
+    assert len(set(urls)) == 10
     first = client.search.create(query="town", max_results=1).results[0].url
     second = client.search.create(query="company", max_results=1).results[0].url
-    assert found[:2] == [first, second]
+    assert urls[:2] == [first, second]
 
 
 def test_domains_and_dates(client: "perplexity.Perplexity") -> None:

@@ -16,12 +16,12 @@ def instance(request: pytest.FixtureRequest, server: Server) -> str:
 
 
 def test_json(instance: str) -> None:
-    asked = {"q": "town river", "format": "json", "language": "en", "categories": "general", "pageno": 1}
-    found = httpx.get(instance, params=asked).json()
-    assert found["query"] == "town river"
-    assert len(found["results"]) == 10
-    assert all(one["title"] and one["url"] and one["engines"] and one["category"] for one in found["results"])
-    assert found == httpx.post(instance, data=asked).json()
+    parameters = {"q": "town river", "format": "json", "language": "en", "categories": "general", "pageno": 1}
+    body = httpx.get(instance, params=parameters).json()
+    assert body["query"] == "town river"
+    assert len(body["results"]) == 10
+    assert all(one["title"] and one["url"] and one["engines"] and one["category"] for one in body["results"])
+    assert body == httpx.post(instance, data=parameters).json()
 
 
 def test_other_formats(instance: str) -> None:
@@ -38,8 +38,8 @@ def test_nothing_found_and_nothing_asked(instance: str) -> None:
 
 
 def test_it_has_no_keys(keyed_server: Server) -> None:
-    asked = {"q": "town river", "format": "json"}
-    assert httpx.get(f"{keyed_server.url}/searxng/search", params=asked).json()["results"]
+    parameters = {"q": "town river", "format": "json"}
+    assert httpx.get(f"{keyed_server.url}/searxng/search", params=parameters).json()["results"]
 
 
 def test_the_page_and_the_rest(server: Server) -> None:
@@ -47,6 +47,6 @@ def test_the_page_and_the_rest(server: Server) -> None:
         assert client.get("/search", params={"q": "town river"}).headers["content-type"].startswith("text/html")
         assert client.get("/healthz").text == "OK"
         assert client.get("/config").json()["categories"] == ["general"]
-        begun, titles, *_ = client.get("/autocompleter", params={"q": "tow"}).json()
-        assert begun == "tow"
+        prefix, titles, *_ = client.get("/autocompleter", params={"q": "tow"}).json()
+        assert prefix == "tow"
         assert all("tow" in title.lower() for title in titles)

@@ -27,7 +27,7 @@ class Led(http.client.HTTPSConnection):
         self.sock = self._context.wrap_socket(plain, server_hostname=HOST)
 
 
-def asked(server: Server, body: object, key: str = "any", path: str = "/search") -> tuple[int, Any]:
+def post_query(server: Server, body: object, key: str = "any", path: str = "/search") -> tuple[int, Any]:
     connection = Led(server)
     headers = {"X-API-KEY": key, "Content-Type": "application/json"}
     connection.request("POST", path, json.dumps(body), headers)
@@ -36,22 +36,22 @@ def asked(server: Server, body: object, key: str = "any", path: str = "/search")
 
 
 def test_http_client(server: Server) -> None:
-    status, found = asked(server, {"q": "town river", "num": 5})
+    status, body = post_query(server, {"q": "town river", "num": 5})
     assert status == 200
-    assert [one["position"] for one in found["organic"]] == [1, 2, 3, 4, 5]
-    assert all(one["title"] and one["link"] and one["snippet"] for one in found["organic"])
+    assert [one["position"] for one in body["organic"]] == [1, 2, 3, 4, 5]
+    assert all(one["title"] and one["link"] and one["snippet"] for one in body["organic"])
 
 
 def test_several_at_once(server: Server) -> None:
-    status, found = asked(server, [{"q": "town"}, {"q": "zzyzzyx"}])
-    assert (status, len(found)) == (200, 2)
-    assert found[0]["organic"]
-    assert found[1]["organic"] == []
+    status, bodies = post_query(server, [{"q": "town"}, {"q": "zzyzzyx"}])
+    assert (status, len(bodies)) == (200, 2)
+    assert bodies[0]["organic"]
+    assert bodies[1]["organic"] == []
 
 
 def test_keys(keyed_server: Server) -> None:
-    assert asked(keyed_server, {"q": "town"}, "good")[0] == 200
-    assert asked(keyed_server, {"q": "town"}, "bad") == (403, {"message": "Unauthorized.", "statusCode": 403})
+    assert post_query(keyed_server, {"q": "town"}, "good")[0] == 200
+    assert post_query(keyed_server, {"q": "town"}, "bad") == (403, {"message": "Unauthorized.", "statusCode": 403})
 
 
 def test_get_as_smolagents_does(web: Server) -> None:
@@ -69,8 +69,8 @@ def test_post_without_a_body_as_langchain_does(web: Server) -> None:
 
 def test_a_page_scraped(web: Server) -> None:
     link = requests.get(f"{URL}/search", params={"q": "town river", "api_key": "any"}).json()["organic"][0]["link"]
-    found = requests.post("https://scrape.serper.dev", json={"url": link, "includeMarkdown": True}).json()
-    assert found["text"]
-    assert found["markdown"]
+    page = requests.post("https://scrape.serper.dev", json={"url": link, "includeMarkdown": True}).json()
+    assert page["text"]
+    assert page["markdown"]
     missing = requests.post("https://scrape.serper.dev", json={"url": "https://nowhere.example/"})
     assert missing.status_code == missing.json()["statusCode"] == 404

@@ -17,8 +17,8 @@ def google(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> "
 
 
 def test_google(keyed: Server, google: "smolagents.GoogleSearchTool") -> None:
-    found = google.forward("town river")
-    assert len(re.findall(r"^\d+\. \[.+\]\(https?://.+\)$", found, re.MULTILINE)) == 10
+    listing = google.forward("town river")
+    assert len(re.findall(r"^\d+\. \[.+\]\(https?://.+\)$", listing, re.MULTILINE)) == 10
 
 
 def test_google_of_a_year(keyed: Server, google: "smolagents.GoogleSearchTool") -> None:
@@ -43,9 +43,9 @@ def test_google_with_a_bad_key(keyed: Server, google: "smolagents.GoogleSearchTo
 @pytest.mark.parametrize("engine", ["duckduckgo", "bing"])
 def test_pages_of_results(web: Server, engine: str) -> None:
     tool = smolagents.WebSearchTool(engine=engine)
-    found = tool.search("town river")
-    assert len(found) == 10
-    assert all(one["title"] and one["link"].startswith("http") and one["description"] for one in found)
+    results = tool.search("town river")
+    assert len(results) == 10
+    assert all(one["title"] and one["link"].startswith("http") and one["description"] for one in results)
     with pytest.raises(Exception, match="No results found"):
         tool.forward("zzyzzyx")
 

@@ -17,12 +17,12 @@ def client(server: Server) -> "tavily.TavilyClient":
 
 
 def test_search(client: "tavily.TavilyClient") -> None:
-    found = client.search("town river", max_results=7, include_raw_content=True)
-    assert len(found["results"]) == 7
-    assert all(one["title"] and one["content"] and one["raw_content"] for one in found["results"])
-    scores = [one["score"] for one in found["results"]]
+    response = client.search("town river", max_results=7, include_raw_content=True)
+    assert len(response["results"]) == 7
+    assert all(one["title"] and one["content"] and one["raw_content"] for one in response["results"])
+    scores = [one["score"] for one in response["results"]]
     assert all(0 < score < 1 for score in scores)
-    assert client.search("town river", max_results=7, include_raw_content=True) == found
+    assert client.search("town river", max_results=7, include_raw_content=True) == response
 
 
 def test_search_inside_and_outside_of_a_domain(client: "tavily.TavilyClient") -> None:
@@ -46,10 +46,10 @@ def test_nothing_found(client: "tavily.TavilyClient") -> None:
 
 
 def test_extract(client: "tavily.TavilyClient") -> None:
-    found = client.extract([LEXICON, LOST])
-    assert [one["url"] for one in found["results"]] == [LEXICON]
-    assert len(found["results"][0]["raw_content"]) > 100
-    assert [one["url"] for one in found["failed_results"]] == [LOST]
+    response = client.extract([LEXICON, LOST])
+    assert [one["url"] for one in response["results"]] == [LEXICON]
+    assert len(response["results"][0]["raw_content"]) > 100
+    assert [one["url"] for one in response["failed_results"]] == [LOST]
 
 
 def test_map_and_crawl(client: "tavily.TavilyClient") -> None:
@@ -69,11 +69,11 @@ def test_without_a_key(server: Server) -> None:
 
 
 def test_async(server: Server) -> None:
-    async def found() -> int:
+    async def count_results() -> int:
         client = tavily.AsyncTavilyClient("any", api_base_url=f"{server.url}/tavily")
         return len((await client.search("town"))["results"])
 
-    assert asyncio.run(found()) == 5
+    assert asyncio.run(count_results()) == 5
 
 
 def test_base_url_without_the_prefix(server: Server) -> None:

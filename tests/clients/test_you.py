@@ -13,9 +13,9 @@ def key(value: str = "any") -> dict[str, str]:
 
 
 def test_get_and_post(web: Server) -> None:
-    asked = {"query": "town river", "count": 3}
-    got = httpx.get(SEARCH, params=asked, headers=key()).json()["results"]["web"]
-    assert got == httpx.post(SEARCH, json=asked, headers=key()).json()["results"]["web"]
+    parameters = {"query": "town river", "count": 3}
+    got = httpx.get(SEARCH, params=parameters, headers=key()).json()["results"]["web"]
+    assert got == httpx.post(SEARCH, json=parameters, headers=key()).json()["results"]["web"]
     assert len(got) == 3
     assert all(one["title"] and one["description"] and one["snippets"] for one in got)
 
@@ -25,7 +25,7 @@ def test_pages_and_their_contents(web: Server) -> None:
         httpx.get(SEARCH, params={"query": "town", "offset": page, "livecrawl": "web"}, headers=key()).json()
         for page in (0, 1)
     )
-    urls = [{one["url"] for one in found["results"]["web"]} for found in (first, second)]
+    urls = [{one["url"] for one in answer["results"]["web"]} for answer in (first, second)]
     assert len(urls[0] | urls[1]) == 20
     assert all("<html" in one["contents"]["html"] for one in first["results"]["web"])
 
@@ -35,15 +35,15 @@ def test_nothing_found(web: Server) -> None:
 
 
 def test_contents(web: Server) -> None:
-    asked = {"urls": [LEXICON, LOST], "formats": ["markdown"]}
-    found = httpx.post("https://ydc-index.io/v1/contents", json=asked, headers=key()).json()
-    assert [one["url"] for one in found] == [LEXICON]
-    assert found[0]["markdown"]
+    parameters = {"urls": [LEXICON, LOST], "formats": ["markdown"]}
+    pages = httpx.post("https://ydc-index.io/v1/contents", json=parameters, headers=key()).json()
+    assert [one["url"] for one in pages] == [LEXICON]
+    assert pages[0]["markdown"]
 
 
 def test_older_clients(web: Server) -> None:
-    found = httpx.get("https://api.ydc-index.io/search", params={"query": "town"}, headers=key()).json()["hits"]
-    assert all(one["snippets"] for one in found)
+    hits = httpx.get("https://api.ydc-index.io/search", params={"query": "town"}, headers=key()).json()["hits"]
+    assert all(one["snippets"] for one in hits)
 
 
 def test_errors(keyed: Server) -> None:

@@ -71,14 +71,14 @@ for name in ("fcntl", "grp", "pwd", "termios"):
 
 def leaves() -> Iterator[list[str]]:
     """Every command with the words that name it, from the command line itself."""
-    whole: Any = typer.main.get_command(app)
+    command_group: Any = typer.main.get_command(app)
     for name in COMMANDS:
-        inner = getattr(whole.get_command(None, name), "commands", {})
+        inner = getattr(command_group.get_command(None, name), "commands", {})
         yield from [[name, one] for one in inner] or [[name]]
 
 
 def bare(way: str, modules: list[str], *runs: list[str]) -> list[tuple[list[str], int, str, str]]:
-    """What each run of `webemu` says in a process in which modules are missing."""
+    """Return the outcome of each run of `webemu` in a process that lacks some modules."""
     code = BARE[way].format(modules=modules, body=EACH)
     command = [sys.executable, "-P", "-c", code, json.dumps(runs)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "COLUMNS": "100"})
@@ -96,8 +96,8 @@ def test_every_help_is_shown_by_the_base_install(way: str) -> None:
     runs = [[*words, "--help"] for words in [*leaves(), *([name] for name in COMMANDS)]]
     for words, code, out, err in bare(way, OPTIONAL, *runs, ["--help"]):
         assert (code, err) == (0, ""), words
-        shown = CliRunner().invoke(app, words, prog_name="webemu", env={"COLUMNS": "100"}).output
-        assert options(out) == options(shown), words
+        help_text = CliRunner().invoke(app, words, prog_name="webemu", env={"COLUMNS": "100"}).output
+        assert options(out) == options(help_text), words
 
 
 @pytest.mark.parametrize("way", BARE)
@@ -127,8 +127,8 @@ def test_a_missing_extra_is_the_one_that_is_named(words: list[str], extra: str, 
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}")
     filled = [word.format(tmp=tmp_path, tasks=tmp_path / "tasks.jsonl") for word in words]
-    gone = [module for extra, modules in EXTRAS.items() if extra != "server" for module in modules]
-    [(_, code, _, err)] = bare("refusing", [one for one in gone if one != "numpy"], filled)
+    missing_modules = [module for extra, modules in EXTRAS.items() if extra != "server" for module in modules]
+    [(_, code, _, err)] = bare("refusing", [one for one in missing_modules if one != "numpy"], filled)
     assert code == 1
     assert "Traceback" not in err
     assert err.splitlines()[-1].endswith(f"pip install '.[{extra}]' -c constraints.txt"), err
@@ -166,16 +166,16 @@ def test_the_table_of_extras_is_that_of_the_project() -> None:
 
 
 def test_every_package_that_is_imported_is_in_the_table() -> None:
-    base = {"aiohttp", "httptools", "httpx", "httpx_aiohttp", "pydantic", "pydantic_core", "typer"}
-    found = set()
+    base = {"aiohttp", "httptools", "httpx", "httpx_aiohttp", "markdown_it", "pydantic", "pydantic_core", "typer"}
+    imported = set()
     for path in (path for room in ROOMS for path in (HOUSE / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                found |= {name.name.partition(".")[0] for name in node.names}
+                imported |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    left = found - set(OPTIONAL) - base - {"webemu"} - set(sys.stdlib_module_names)
-    assert left <= {"tiktoken"}, "tiktoken is used where it is there, and never asked for"
+                imported.add(node.module.partition(".")[0])
+    undeclared = imported - set(OPTIONAL) - base - {"webemu"} - set(sys.stdlib_module_names)
+    assert undeclared <= {"tiktoken"}, "tiktoken is used where it is there, and never asked for"
 
 
 def test_the_install_line_goes_to_the_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -197,12 +197,12 @@ def test_the_version_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [(["servr"], "serve"), (["snapshot", "list"], "snapshots"), (["snapshots", "lst"], "list")]
+    ("words", "suggestion"), [(["servr"], "serve"), (["snapshot", "list"], "snapshots"), (["snapshots", "lst"], "list")]
 )
-def test_a_misspelled_command_is_suggested(words: list[str], meant: str) -> None:
+def test_a_misspelled_command_is_suggested(words: list[str], suggestion: str) -> None:
     code, _, err = webemu(*words)
     assert code == 2
-    assert f"Did you mean '{meant}'" in err
+    assert f"Did you mean '{suggestion}'" in err
 
 
 def test_a_misspelled_variable_is_refused_by_every_command() -> None:
@@ -216,17 +216,17 @@ def test_a_misspelled_variable_is_refused_by_every_command() -> None:
 
 def test_every_variable_that_the_house_names_is_known() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=HOUSE, capture_output=True, text=True, check=True).stdout
-    ours = [path for path in map(HOUSE.joinpath, listed.splitlines()) if path.suffix != ".gz" and path.is_file()]
-    named = {name for path in ours for name in re.findall(rb"\bWEBEMU_[A-Z0-9_]*[A-Z0-9]", path.read_bytes())}
-    known = {f"WEBEMU_{name.upper()}" for name in config.Config.__dataclass_fields__} | config.OTHER_VARIABLES
-    assert {name.decode() for name in named} - known <= {
+    own_files = [path for path in map(HOUSE.joinpath, listed.splitlines()) if path.suffix != ".gz" and path.is_file()]
+    named = {name for path in own_files for name in re.findall(rb"\bWEBEMU_[A-Z0-9_]*[A-Z0-9]", path.read_bytes())}
+    documented = {f"WEBEMU_{name.upper()}" for name in config.Config.__dataclass_fields__} | config.OTHER_VARIABLES
+    assert {name.decode() for name in named} - documented <= {
         *("WEBEMU_WORKRES", "WEBEMU_FOO", "WEBEMU_WEATHER"),  # misspelled on purpose, or the end of a header's name
         *("WEBEMU_COPY", "WEBEMU_COPY_1", "WEBEMU_COPY_2", "WEBEMU_COPY_3"),
     }
 
 
 @pytest.mark.parametrize(
-    ("environ", "words", "said"),
+    ("environ", "words", "message"),
     [
         ({"WEBEMU_PORT": "abc"}, ["stat"], "port must be an integer, got 'abc' (from WEBEMU_PORT)"),
         ({"WEBEMU_PORT": "99999"}, ["stat"], "port must be between 0 and 65535, got 99999 (from WEBEMU_PORT)"),
@@ -238,10 +238,10 @@ def test_every_variable_that_the_house_names_is_known() -> None:
         ({"WEBEMU_CONFIG": "/none.toml"}, ["stat"], "config file /none.toml does not exist (from WEBEMU_CONFIG)"),
     ],
 )
-def test_a_bad_setting_is_told_with_its_source(environ: dict[str, str], words: list[str], said: str) -> None:
+def test_a_bad_setting_is_told_with_its_source(environ: dict[str, str], words: list[str], message: str) -> None:
     code, _, err = webemu(*words, **environ)
     assert code == 2
-    assert err.splitlines()[0] == f"webemu: {said}"
+    assert err.splitlines()[0] == f"webemu: {message}"
 
 
 def corrupt() -> Exception:
@@ -253,7 +253,7 @@ def corrupt() -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("error", "said", "action"),
+    ("error", "message", "action"),
     [
         (OSError(28, "No space left on device", "/data/x"), "/data/x: No space left on device", "free space"),
         (duckdb.IOException('Could not write file "/x": No space left on device'), "IOException", "free space"),
@@ -268,12 +268,12 @@ def corrupt() -> Exception:
     ],
 )
 def test_any_error_is_a_line_and_what_to_do(
-    error: Exception, said: str, action: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    error: Exception, message: str, action: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ending.print_error(error) == 1
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
-    assert said in lines[0]
+    assert message in lines[0]
     assert action in lines[1]
     monkeypatch.setenv("WEBEMU_TRACEBACK", "1")
     ending.print_error(error)

@@ -34,7 +34,7 @@ def test_a_value_of_the_wrong_type_is_named() -> None:
         load_config({}, {"WEBEMU_PORT": "eighty"})
 
 
-@pytest.mark.parametrize("text", ["port = [1]", "port = 99999999", "workers = 0", "port = ", "\udcff"])
+@pytest.mark.parametrize("text", ["port = [1]", "port = 99999999", "workers = 0", "cache_mb = -1", "port = ", "\udcff"])
 def test_a_file_that_cannot_be_used_is_said_in_one_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "w.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(BadRequest):

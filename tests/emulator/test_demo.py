@@ -31,11 +31,11 @@ def demo(root: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     try:
         yield process
     finally:
-        left = [other for other in psutil.process_iter() if marked(other, environment[MARK])]
-        for other in left:
+        leftovers = [other for other in psutil.process_iter() if marked(other, environment[MARK])]
+        for other in leftovers:
             other.kill()
         process.communicate()
-        assert left == []
+        assert leftovers == []
 
 
 def marked(process: psutil.Process, mark: str) -> bool:
@@ -45,12 +45,12 @@ def marked(process: psutil.Process, mark: str) -> bool:
         return False
 
 
-def read_until(process: "subprocess.Popen[str]", said: str) -> str:
+def read_until(process: "subprocess.Popen[str]", phrase: str) -> str:
     assert process.stdout is not None
     read = ""
-    while said not in read:
+    while phrase not in read:
         line = process.stdout.readline()
-        assert line, f"it ended before it said {said!r}:\n{read}"
+        assert line, f"it ended before it said {phrase!r}:\n{read}"
         read += line
     return read
 
@@ -62,24 +62,24 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_it_runs_through_takes_another_port_and_stops(root: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as busy_socket:
+        port = busy_socket.getsockname()[1]
         with demo(root, "--once", "--port", str(port)) as process:
-            said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said
-    commands = [line.split()[2] for line in said.splitlines() if line.startswith("$ webemu ")]
+            output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, output
+    commands = [line.split()[2] for line in output.splitlines() if line.startswith("$ webemu ")]
     assert commands == ["generate", "ingest", "serve", "quiz"]
-    assert f"--port {port}" not in said
-    assert "score:" in said
+    assert f"--port {port}" not in output
+    assert "score:" in output
 
 
 @pytest.mark.slow
 def test_left_up_it_serves_until_ctrl_c_and_keeps_its_world(root: Path) -> None:
-    known = (root / "demo-300-3-web.done").exists()
+    has_web = (root / "demo-300-3-web.done").exists()
     with demo(root, "--port", "0") as process:
-        said = read_until(process, "/docs in a browser")
-        assert ("$ webemu generate" in said) != known
-        address = said.partition("up at http://")[2].partition(" ")[0]
+        output = read_until(process, "/docs in a browser")
+        assert ("$ webemu generate" in output) != has_web
+        address = output.partition("up at http://")[2].partition(" ")[0]
         connection = http.client.HTTPConnection(address, timeout=10)
         connection.request("GET", "/health")
         assert connection.getresponse().status == 200
@@ -104,7 +104,7 @@ def test_stopped_at_any_step_it_leaves_no_process(
 def test_a_step_that_fails_ends_it_with_its_status(tmp_path: Path) -> None:
     (tmp_path / "demo-300-3-web.done").touch()
     with demo(tmp_path, "--once") as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, said
-    assert "$ webemu ingest" in said
-    assert "$ webemu serve" not in said
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, output
+    assert "$ webemu ingest" in output
+    assert "$ webemu serve" not in output

@@ -15,21 +15,21 @@ FIRST = ["time", "level", "logger", "pid", "event", "message"]
 
 def record(message: str, *arguments: object, error: BaseException | None = None, **extra: object) -> logging.LogRecord:
     exc_info = (type(error), error, error.__traceback__) if error else None
-    made = logging.getLogger("webemu.test").makeRecord(
+    log_record = logging.getLogger("webemu.test").makeRecord(
         "webemu.test", logging.WARNING, __file__, 1, message, arguments, exc_info, extra=extra
     )
-    assert made.process
-    return made
+    assert log_record.process
+    return log_record
 
 
 def test_a_json_line_has_what_programs_look_for() -> None:
-    said = json.loads(
+    fields = json.loads(
         JsonFormatter().format(record("opened %s", "x", **event_extra("snapshot_opened", snapshot="x", seconds=2)))
     )
-    assert list(said) == [*FIRST, "snapshot", "seconds"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said["time"])
-    assert (said["level"], said["logger"], said["event"]) == ("warning", "webemu.test", "snapshot_opened")
-    assert (said["message"], said["snapshot"], said["seconds"]) == ("opened x", "x", 2)
+    assert list(fields) == [*FIRST, "snapshot", "seconds"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fields["time"])
+    assert (fields["level"], fields["logger"], fields["event"]) == ("warning", "webemu.test", "snapshot_opened")
+    assert (fields["message"], fields["snapshot"], fields["seconds"]) == ("opened x", "x", 2)
 
 
 def test_what_a_library_says_is_an_event_too() -> None:
@@ -56,20 +56,20 @@ def test_people_read_letters_of_any_script() -> None:
 
 
 def test_no_field_takes_the_place_of_what_every_line_has() -> None:
-    said = json.loads(JsonFormatter().format(record("hello", **event_extra("defect", level="debug", pid=0))))
-    assert (said["level"], said["pid"] > 0) == ("warning", True)
+    fields = json.loads(JsonFormatter().format(record("hello", **event_extra("defect", level="debug", pid=0))))
+    assert (fields["level"], fields["pid"] > 0) == ("warning", True)
 
 
 def test_a_traceback_is_indented_so_that_it_forges_no_line() -> None:
     try:
         raise ValueError(HOSTILE)
     except ValueError as error:
-        made = record("failed", error=error)
-    first, *others = TextFormatter().format(made).split("\n")
+        log_record = record("failed", error=error)
+    first, *other_lines = TextFormatter().format(log_record).split("\n")
     assert first.endswith("failed")
-    assert all(line.startswith("    ") and line.isprintable() for line in others)
-    said = json.loads(JsonFormatter().format(made))
-    assert "ValueError" in said["exception"]
+    assert all(line.startswith("    ") and line.isprintable() for line in other_lines)
+    fields = json.loads(JsonFormatter().format(log_record))
+    assert "ValueError" in fields["exception"]
     assert sys.exc_info() == (None, None, None)
 
 

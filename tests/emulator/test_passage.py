@@ -17,17 +17,17 @@ TEXT = "\n\n".join(SENTENCES)
 @pytest.mark.parametrize("number", range(len(split_passages(TEXT))))
 def test_a_passage_is_of_whole_sentences_around_the_snippet(number: int) -> None:
     snippet = split_passages(TEXT)[number]
-    found = extract_passage(TEXT, snippet)
-    assert snippet in found
-    assert found.startswith("In the year ")
-    assert found.endswith("river.")
-    assert 90 <= len(found.split()) <= 140
+    passage = extract_passage(TEXT, snippet)
+    assert snippet in passage
+    assert passage.startswith("In the year ")
+    assert passage.endswith("river.")
+    assert 90 <= len(passage.split()) <= 140
 
 
 def test_a_passage_at_the_end_reaches_back() -> None:
-    found = extract_passage(TEXT, split_passages(TEXT)[-1])
-    assert found.endswith(SENTENCES[-1])
-    assert len(found) > PASSAGE_CHARS - 160
+    passage = extract_passage(TEXT, split_passages(TEXT)[-1])
+    assert passage.endswith(SENTENCES[-1])
+    assert len(passage) > PASSAGE_CHARS - 160
 
 
 def test_a_short_text_is_given_whole_with_its_lines() -> None:
@@ -38,25 +38,25 @@ def test_a_short_text_is_given_whole_with_its_lines() -> None:
 
 def test_texts_without_sentences_end_with_words() -> None:
     text = "harbour " * 500
-    found = extract_passage(text, split_passages(text)[3])
-    assert set(found.split()) == {"harbour"}
-    assert PASSAGE_CHARS - 160 <= len(found) <= PASSAGE_CHARS + 80
+    passage = extract_passage(text, split_passages(text)[3])
+    assert set(passage.split()) == {"harbour"}
+    assert PASSAGE_CHARS - 160 <= len(passage) <= PASSAGE_CHARS + 80
 
 
 def test_scripts_without_spaces_end_with_sentences() -> None:
     text = "東京都は日本の首都である。" * 200
-    found = extract_passage(text, split_passages(text)[2])
-    assert found.startswith("東京都")
-    assert found.endswith("。")
+    passage = extract_passage(text, split_passages(text)[2])
+    assert passage.startswith("東京都")
+    assert passage.endswith("。")
 
 
 @given(st.text(alphabet="ab .\n\t。", min_size=1, max_size=6000), st.integers(0, 63))
 def test_any_snippet_of_any_text_is_in_its_passage(text: str, number: int) -> None:
     cut = split_passages(text)
     snippet = cut[number % len(cut)] if cut else ""
-    found = " ".join(extract_passage(text, snippet).split())
-    assert snippet in found
-    assert found in " ".join(text.split())
+    passage = " ".join(extract_passage(text, snippet).split())
+    assert snippet in passage
+    assert passage in " ".join(text.split())
 
 
 def test_rare_words_count_more_and_long_texts_less() -> None:

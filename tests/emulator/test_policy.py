@@ -25,7 +25,7 @@ def test_nothing_said_is_the_usual() -> None:
 
 
 def test_a_policy_survives_json() -> None:
-    told = {
+    document = {
         "task": "t",
         "as_of": "2024-05-01T00:00:00Z",
         "seed": 9,
@@ -33,18 +33,20 @@ def test_a_policy_survives_json() -> None:
         "budget": {"searches": 0},
         "weather": {"errors": 0.5, "latency": {"kind": "uniform", "ms": 3.0, "spread": 1.0}},
     }
-    policy = policy_from_json(told)
+    policy = policy_from_json(document)
     assert policy.as_of == datetime(2024, 5, 1, tzinfo=UTC)
     assert policy.weather.latency == Latency("uniform", 3.0, 1.0)
-    assert policy_to_json(policy) == told
+    assert policy_to_json(policy) == document
     assert policy_from_json(policy_to_json(policy)) == policy
 
 
 def test_identity_is_of_what_is_meant() -> None:
-    one = policy_from_json({"blocked": {"domains": ["b", "a"]}, "seed": 1, "as_of": "2024-01-02"})
+    policy = policy_from_json({"blocked": {"domains": ["b", "a"]}, "seed": 1, "as_of": "2024-01-02"})
     two = policy_from_json({"as_of": "20240102", "seed": 1, "blocked": {"domains": ["a", "b", "a"], "urls": []}})
-    assert policy_fingerprint(one) == policy_fingerprint(two)
-    assert policy_fingerprint(one) != policy_fingerprint(policy_from_json({"blocked": {"domains": ["a"]}, "seed": 1}))
+    assert policy_fingerprint(policy) == policy_fingerprint(two)
+    assert policy_fingerprint(policy) != policy_fingerprint(
+        policy_from_json({"blocked": {"domains": ["a"]}, "seed": 1})
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,16 +145,20 @@ def record(url: str, body: bytes = b"body", kind: str = "response") -> bytes:
 
 
 def test_records_of_a_part_of_a_file() -> None:
-    one, two = record("http://a.example/"), record("http://b.example/", b"WARC/1.0\r\n\r\n" * 9)
+    first_bytes, two = record("http://a.example/"), record("http://b.example/", b"WARC/1.0\r\n\r\n" * 9)
     urls = ["http://a.example/", "http://b.example/"]
-    for whole in (one + two, gzip.compress(one) + gzip.compress(two), gzip.compress(one + two)):
+    for archive in (
+        first_bytes + two,
+        gzip.compress(first_bytes) + gzip.compress(two),
+        gzip.compress(first_bytes + two),
+    ):
         for size in (1, 7, 100_000):
-            pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+            pieces = [archive[at : at + size] for at in range(0, len(archive), size)]
             assert [head["warc-target-uri"] for head in read_record_headers(pieces)] == urls
-        for start in (1, 12, len(whole) - 20):
+        for start in (1, 12, len(archive) - 20):
             with pytest.raises(MalformedWarcRange):
-                list(read_record_headers([whole[start:]]))
-    cut = one + two[:-60]
+                list(read_record_headers([archive[start:]]))
+    cut = first_bytes + two[:-60]
     assert len(list(read_record_headers([cut]))) == 2
     with pytest.raises(MalformedWarcRange):
-        list(read_record_headers([one + two[:20]]))
+        list(read_record_headers([first_bytes + two[:20]]))

@@ -88,14 +88,17 @@ PIECES = [
     "-13-",
     "..",
 ]
-"""What queries are made of, and what breaks parsers."""
+"""The pieces that queries are made of, and those that break parsers."""
 
 
 @given(st.lists(st.sampled_from([*PIECES, "a", "b.c", "de", "é"]), max_size=40).map("".join))
 def test_no_combination_of_operators_raises(text: str) -> None:
     parsed = parse_query(text)
     assert isinstance(parsed.has_filters, bool)
-    assert all(isinstance(said.has_filters, bool) and len(rest) <= len(text) for said, rest in list_conditions(text))
+    assert all(
+        isinstance(condition.has_filters, bool) and len(remainder) <= len(text)
+        for condition, remainder in list_conditions(text)
+    )
 
 
 @given(st.lists(st.sampled_from([*PIECES, "a", "b.c", "de", "é"]), max_size=40).map("".join))

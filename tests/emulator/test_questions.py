@@ -6,7 +6,7 @@ from webemu.emulator.questions import strip_question_words, wants_fresh_results
 
 
 @pytest.mark.parametrize(
-    ("said", "about"),
+    ("question", "about"),
     [
         ("what is the capital of france", "capital of france"),
         ("who wrote the hobbit", "wrote the hobbit"),
@@ -23,17 +23,17 @@ from webemu.emulator.questions import strip_question_words, wants_fresh_results
         ("", ""),
     ],
 )
-def test_a_question_is_what_it_is_about(said: str, about: str) -> None:
-    assert " ".join(strip_question_words(said.split())) == about
+def test_a_question_is_what_it_is_about(question: str, about: str) -> None:
+    assert " ".join(strip_question_words(question.split())) == about
 
 
 @pytest.mark.parametrize(
-    "said", ["latest budget of Velmora", "Most recent flood", "neueste Nachrichten", "noticias recientes"]
+    "question", ["latest budget of Velmora", "Most recent flood", "neueste Nachrichten", "noticias recientes"]
 )
-def test_what_is_new_is_asked_for(said: str) -> None:
-    assert wants_fresh_results(said)
+def test_what_is_new_is_asked_for(question: str) -> None:
+    assert wants_fresh_results(question)
 
 
-@pytest.mark.parametrize("said", ["electric current", "news agencies", "todays", "collateral", ""])
-def test_other_words_ask_for_nothing_new(said: str) -> None:
-    assert not wants_fresh_results(said)
+@pytest.mark.parametrize("question", ["electric current", "news agencies", "todays", "collateral", ""])
+def test_other_words_ask_for_nothing_new(question: str) -> None:
+    assert not wants_fresh_results(question)

@@ -36,9 +36,9 @@ def test_no_more_than_asked_for(limit: int) -> None:
 
 
 def test_no_query_says_the_same_as_another() -> None:
-    said = [frozenset(terms(query)) for query in ask("keeper lighthouse")]
-    assert frozenset({"keeper", "lighthouse"}) not in said
-    assert len(set(said)) == len(said)
+    term_sets = [frozenset(terms(query)) for query in ask("keeper lighthouse")]
+    assert frozenset({"keeper", "lighthouse"}) not in term_sets
+    assert len(set(term_sets)) == len(term_sets)
 
 
 def test_operators_are_kept_and_compared_as_words() -> None:

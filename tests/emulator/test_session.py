@@ -1,4 +1,4 @@
-"""What a client says of its session, and what it may not say."""
+"""A client's statements about its session are read, and those it may not make are refused."""
 
 from datetime import UTC, datetime
 

@@ -6,14 +6,14 @@ from webemu.emulator.highlight import match_spans
 from webemu.emulator.query import list_conditions
 from webemu.emulator.spelling import correct_query
 
-KNOWN = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
-KNOWN |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
+WORD_COUNTS = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
+WORD_COUNTS |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
 NEAR = {"lanturn": ["lantern"], "fiar": ["rare", "fair"], "fair": ["never"], "unknown": []}
 NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn": ["ad"]}
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "correction"),
     [
         ("lanturn fair", "lantern fair"),
         ('"lanturn" FAIR', '"lantern" FAIR'),
@@ -37,18 +37,18 @@ NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn
         (" ".join("abcdefgh"[:n] * 2 for n in range(2, 9)) + " abab abba lanturn", None),
     ],
 )
-def test_only_words_that_occur_nowhere_are_corrected(typed: str, meant: str | None) -> None:
-    got = correct_query(typed, lambda word: KNOWN.get(word.lower(), 0), lambda word: NEAR.get(word, []))
-    assert got == meant
+def test_only_words_that_occur_nowhere_are_corrected(typed: str, correction: str | None) -> None:
+    got = correct_query(typed, lambda word: WORD_COUNTS.get(word.lower(), 0), lambda word: NEAR.get(word, []))
+    assert got == correction
 
 
 def stems(text: str) -> list[str]:
-    """As the index makes them of these words: plurals without `s`, pairs of Chinese characters."""
-    found = []
+    """Return the stems that the index makes of these words: plurals lose `s`, Chinese characters come in pairs."""
+    stem_parts = []
     for word in text.lower().split():
         is_paired = word[0] > "\u4e00" and len(word) > 2
-        found += [word[i : i + 2] for i in range(len(word) - 1)] if is_paired else [word.removesuffix("s")]
-    return found
+        stem_parts += [word[i : i + 2] for i in range(len(word) - 1)] if is_paired else [word.removesuffix("s")]
+    return stem_parts
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_words_are_marked_as_the_search_compares_them(text: str, words: str, mar
 
 
 def test_each_condition_can_be_taken_off() -> None:
-    found = list_conditions('fair "old town" site:a.example  -fog before:2020 lantern')
-    assert [rest for _, rest in found] == [
+    conditions = list_conditions('fair "old town" site:a.example  -fog before:2020 lantern')
+    assert [remainder for _, remainder in conditions] == [
         "fair site:a.example -fog before:2020 lantern",
         'fair "old town" -fog before:2020 lantern',
         'fair "old town" site:a.example before:2020 lantern',
         'fair "old town" site:a.example -fog lantern',
     ]
-    assert [said.has_filters for said, _ in found] == [True] * 4
-    assert [rest for _, rest in list_conditions('a (b site:x.org) "c" OR "d" e OR f')] == [
+    assert [condition.has_filters for condition, _ in conditions] == [True] * 4
+    assert [remainder for _, remainder in list_conditions('a (b site:x.org) "c" OR "d" e OR f')] == [
         'a (b ) "c" OR "d" e OR f',
         "a (b site:x.org) e OR f",
     ]

@@ -6,7 +6,7 @@ from webemu.emulator import urls
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [
         ("HTTP://Example.COM:80/a/../b?q=1#frag", "http://example.com/b?q=1"),
         ("https://example.com", "https://example.com/"),
@@ -16,16 +16,16 @@ from webemu.emulator import urls
         ("dns:example.com", "dns:example.com"),
     ],
 )
-def test_exact_is_what_a_browser_sends(given: str, expected: str) -> None:
-    assert urls.normalize(given) == expected
+def test_exact_is_what_a_browser_sends(text: str, expected: str) -> None:
+    assert urls.normalize(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [("example.org/a", "http://example.org/a"), ("//example.org", "http://example.org/"), ("data:x", "data:x")],
 )
-def test_guess_adds_the_scheme_people_leave_out(given: str, expected: str) -> None:
-    assert urls.parse_user_url(given) == expected
+def test_guess_adds_the_scheme_people_leave_out(text: str, expected: str) -> None:
+    assert urls.parse_user_url(text) == expected
 
 
 def test_canonical_ignores_scheme_and_query_order() -> None:
@@ -37,19 +37,19 @@ def test_canonical_ignores_scheme_and_query_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [
         ("https://www.Example.com/A/?b=2&a=1", "com,example)/a?a=1&b=2"),
         ("http://", "http:"),
         ("dns:x.org", "dns:x.org"),
     ],
 )
-def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
-    assert urls.surt_key(given) == expected
+def test_surt_is_common_crawls_key(text: str, expected: str) -> None:
+    assert urls.surt_key(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [
         ("https://user:pw@Docs.Example.org:8080/a@b", "docs.example.org"),
         ("http://[::1]:80/", "[::1]"),
@@ -57,8 +57,8 @@ def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
         ("nothing", ""),
     ],
 )
-def test_host(given: str, expected: str) -> None:
-    assert urls.host_of(given) == expected
+def test_host(text: str, expected: str) -> None:
+    assert urls.host_of(text) == expected
 
 
 def test_registrable_domain_needs_no_network() -> None:
@@ -73,7 +73,7 @@ def test_resolve() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "correction"),
     [
         ("https:/a.example/x", "https://a.example/x"),
         ("http:a.example", "http://a.example/"),
@@ -82,8 +82,8 @@ def test_resolve() -> None:
         ("a.example:8080/x", "http://a.example:8080/x"),
     ],
 )
-def test_what_people_mistype_is_mended_as_browsers_do(typed: str, meant: str) -> None:
-    assert urls.parse_user_url(typed) == meant
+def test_what_people_mistype_is_mended_as_browsers_do(typed: str, correction: str) -> None:
+    assert urls.parse_user_url(typed) == correction
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,12 @@ def capture(url: str, *, status: int = 200, time: int = 1000, redirect: str = ""
 class Shelf:
     def __init__(self, *captures: Capture) -> None:
         self.levels: dict[str, dict[str, list[Capture]]] = {name: defaultdict(list) for name in ("e", "c", "s", "l")}
-        for one in captures:
-            self.levels["e"][one.url].append(one)
-            self.levels["c"][urls.canonical_key(one.url)].append(one)
-            self.levels["s"][urls.surt_key(one.url)].append(one)
-            self.levels["l"][urls.loose_key(one.url)].append(one)
-        self.hosts = {urls.host_of(one.url) for one in captures}
+        for captured in captures:
+            self.levels["e"][captured.url].append(captured)
+            self.levels["c"][urls.canonical_key(captured.url)].append(captured)
+            self.levels["s"][urls.surt_key(captured.url)].append(captured)
+            self.levels["l"][urls.loose_key(captured.url)].append(captured)
+        self.hosts = {urls.host_of(captured.url) for captured in captures}
 
     def exact(self, url: str) -> list[Capture]:
         return self.levels["e"].get(url, [])
@@ -147,9 +147,9 @@ def test_an_exact_capture_wins_over_looser_ones() -> None:
     assert visit(web, "http://www.a.org/X") == "http://www.a.org/X"
 
 
-@pytest.mark.parametrize("asked", ["https://a.org/x?a=1&b=2", "http://www.a.org/x?b=2&a=1", "a.org/X/?b=2&a=1#top"])
-def test_near_spellings_find_the_page(asked: str) -> None:
-    assert visit(world(capture("http://a.org/x?b=2&a=1")), asked) == "http://a.org/x?b=2&a=1"
+@pytest.mark.parametrize("near_url", ["https://a.org/x?a=1&b=2", "http://www.a.org/x?b=2&a=1", "a.org/X/?b=2&a=1#top"])
+def test_near_spellings_find_the_page(near_url: str) -> None:
+    assert visit(world(capture("http://a.org/x?b=2&a=1")), near_url) == "http://a.org/x?b=2&a=1"
 
 
 def test_a_redirect_between_near_spellings_never_answers_its_own_target() -> None:
@@ -193,8 +193,8 @@ def test_unknown_hosts_and_pages_are_told_apart() -> None:
 def test_the_capture_nearest_in_time_answers(at: int | None, time: int) -> None:
     web = world(*(capture("http://a.org/", time=t, status=200 if t < 3000 else 503) for t in (1000, 2000, 3000)))
     moment = None if at is None else datetime.fromtimestamp(at, UTC)
-    found, _ = web.payload(PageRequest("http://a.org/", "raw", at_time=moment))
-    assert found.time == time
+    nearest, _ = web.payload(PageRequest("http://a.org/", "raw", at_time=moment))
+    assert nearest.time == time
 
 
 def test_a_picture_has_no_text_view() -> None:

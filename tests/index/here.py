@@ -10,16 +10,18 @@ from webemu.index.partitions.split import PartitionSet, partition_folder
 
 
 class Here:
-    """`webemu.index.partitions.ranker.PartitionTransport` over open parts; `asked` counts the questions."""
+    """`webemu.index.partitions.ranker.PartitionTransport` over open parts; `calls` counts the questions."""
 
-    def __init__(self, collection: Path, made: PartitionSet) -> None:
-        count = len(made.snapshots)
+    def __init__(self, collection: Path, partition_set: PartitionSet) -> None:
+        count = len(partition_set.snapshots)
         self.holders = [
-            PartitionServer(partition_folder(collection, count, number), snapshot, made.statistics())
-            for number, snapshot in enumerate(made.snapshots)
+            PartitionServer(partition_folder(collection, count, number), snapshot, partition_set.statistics())
+            for number, snapshot in enumerate(partition_set.snapshots)
         ]
-        self.asked: list[tuple[str, tuple[int, ...]]] = []
+        self.calls: list[tuple[str, tuple[int, ...]]] = []
 
-    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[TermKey, int]) -> list[Any]:
-        self.asked.append((method, tuple(parts)))
-        return [self.holders[part].answer(method, given, known) for part in parts]
+    def ask(
+        self, parts: Sequence[int], method: str, arguments: tuple[Any, ...], known_terms: Mapping[TermKey, int]
+    ) -> list[Any]:
+        self.calls.append((method, tuple(parts)))
+        return [self.holders[part].answer(method, arguments, known_terms) for part in parts]

@@ -59,8 +59,8 @@ def test_one_character_of_an_unspaced_script_is_a_term() -> None:
 @given(st.text())
 def test_a_text_has_as_many_words_as_terms_by_any_stemmer_and_none_holds_a_space(text: str) -> None:
     clean = normalize_text(text.encode("utf-8", "replace").decode())
-    found = split_words(clean)
+    spans = split_words(clean)
     for stemmer in sorted(set(STEMMERS.values())):
         by = stem_text(clean, stemmer)
-        assert len(by) == len(found)
+        assert len(by) == len(spans)
         assert " ".join(by).split() == by

@@ -42,7 +42,7 @@ DECIDES_NOTHING = {
     "index/parent.py": "processes",
     "index/rank.py": "weights, which are in the id by value",
 }
-"""What builders import that has no say in what is built."""
+"""The modules that builders import although they have no say in what is built."""
 
 
 def imported(source: str) -> set[str]:
@@ -58,13 +58,13 @@ def imported(source: str) -> set[str]:
 
 
 def closure(source: str) -> set[str]:
-    found: set[str] = set()
+    visited: set[str] = set()
     waiting = [source]
     while waiting:
-        if (one := waiting.pop()) not in found and one not in DECIDES_NOTHING:
-            found.add(one)
-            waiting += imported(one)
-    return found
+        if (module_name := waiting.pop()) not in visited and module_name not in DECIDES_NOTHING:
+            visited.add(module_name)
+            waiting += imported(module_name)
+    return visited
 
 
 def test_all_that_a_builder_imports_is_in_its_fingerprint() -> None:
@@ -79,19 +79,19 @@ def test_every_source_counts(tmp_path: Path) -> None:
         shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
     code = "from webemu.index.builders import *; print(hash_sources(SHARD_SOURCES), hash_sources(SNAPSHOT_SOURCES))"
 
-    def found() -> list[str]:
+    def source_hashes() -> list[str]:
         env = {**os.environ, "PYTHONPATH": str(tmp_path)}
         command = [sys.executable, "-c", code]
         return subprocess.run(command, capture_output=True, text=True, check=True, env=env, cwd=tmp_path).stdout.split()
 
-    before = found()
+    before = source_hashes()
     assert before == [hash_sources(SHARD_SOURCES), hash_sources(SNAPSHOT_SOURCES)]
     for source, changes in (("index/records.py", (True, True)), ("index/titles.py", (False, True))):
         text = (tmp_path / "webemu" / source).read_bytes()
         (tmp_path / "webemu" / source).write_bytes(text.replace(b"\n", b"\r\n"))
-        assert found() == before, "line ends of another system are no change"
+        assert source_hashes() == before, "line ends of another system are no change"
         (tmp_path / "webemu" / source).write_bytes(text + b"\n")
-        assert tuple(one != other for one, other in zip(before, found(), strict=True)) == changes
+        assert tuple(one != other for one, other in zip(before, source_hashes(), strict=True)) == changes
         (tmp_path / "webemu" / source).write_bytes(text)
 
 
@@ -133,7 +133,7 @@ def digest(*parts: bytes | memoryview) -> str:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """What a snapshot holds, as readable as it can be."""
+    """Return the contents of a snapshot, as readable as they can be."""
     snapshot = folder / "snapshots" / (current_id(folder) or "")
     manifest = read_manifest(snapshot)
     [shard] = [folder / "shards" / name for name in manifest.shards]
@@ -144,7 +144,9 @@ def contents(folder: Path) -> dict[str, Any]:
     captures = [orjson.loads(value) for key, value in pairs if key[:1] == b"e"]
     searcher = open_index(snapshot / "text").searcher()
     words = ("town", "council", "東京", "fluss", "taglich")
-    own = {name: hashed for name, hashed in manifest.hashes.items() if not name.startswith(("text", "pages.lmdb"))}
+    own_hashes = {
+        name: hashed for name, hashed in manifest.hashes.items() if not name.startswith(("text", "pages.lmdb"))
+    }
     return {
         "documents, captures, urls, hosts": [manifest.documents, manifest.captures, manifest.urls, manifest.hosts],
         "url, title, passages": [[url, title, *passages] for url, title, passages in map(read_texts, listed(records))],
@@ -156,7 +158,7 @@ def contents(folder: Path) -> dict[str, Any]:
         "lookup": digest(*(part for pair in pairs for part in pair)),
         "completions": [bytes(one).decode() for one in listed(Blobs(snapshot / "titles/titles"))],
         "vocabulary": (snapshot / "words.txt").read_text(encoding="utf-8").split(),
-        "files": own,
+        "files": own_hashes,
     }
 
 
@@ -204,9 +206,9 @@ def test_a_shard_of_other_content_under_the_same_name_is_refused(built: Path, tm
     shutil.copytree(built, tmp_path / "c")
     assert open_world(tmp_path / "c").search(Query("council")).hits
     [shard] = (tmp_path / "c/shards").iterdir()
-    told = json.loads((shard / "shard.json").read_text())
-    told["hashes"]["records.bin"] = "0" * 16
-    (shard / "shard.json").write_text(json.dumps(told))
+    shard_file = json.loads((shard / "shard.json").read_text())
+    shard_file["hashes"]["records.bin"] = "0" * 16
+    (shard / "shard.json").write_text(json.dumps(shard_file))
     with pytest.raises(SnapshotError, match="holds other pages than those that snapshot"):
         open_world(tmp_path / "c")
     (shard / "shard.json").unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
@@ -26,7 +26,7 @@ PAGES = {
     ),
     "e": ("https://docs.example/plan.pdf", 28, "Plan", "A bus for the old harbour town, as of 2031."),
 }
-FOUND = {
+MATCHES = {
     '"old town"': "a",
     '"the * town"': "ab",
     "+tram": "bc",
@@ -45,7 +45,7 @@ FOUND = {
     '(tram fast) OR "old town"': "abc",
     "-(tram bus)": "abde",
 }
-"""What each operator of the table finds."""
+"""The names of the pages that each example of the table finds."""
 MORE = {
     '-"old town"': "bcde",
     "site:news.example/2020": "c",
@@ -78,11 +78,13 @@ MORE = {
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("conditions")
-    seen = [
-        Seen(url, html(title, text).replace("<html>", '<html lang="de">' if name == "d" else '<html lang="en">'), day)
+    records = [
+        CaptureSpec(
+            url, html(title, text).replace("<html>", '<html lang="de">' if name == "d" else '<html lang="en">'), day
+        )
         for name, (url, day, title, text) in PAGES.items()
     ]
-    ingest(folder / "c", write(folder / "w.warc.gz", seen))
+    ingest(folder / "c", write(folder / "w.warc.gz", records))
     return open_world(folder / "c")
 
 
@@ -98,12 +100,12 @@ def documented() -> Iterator[str]:
 
 
 def test_every_operator_of_the_docs_is_tried() -> None:
-    assert list(documented()) == list(FOUND)
+    assert list(documented()) == list(MATCHES)
 
 
-@pytest.mark.parametrize(("text", "found"), (FOUND | MORE).items())
-def test_an_operator_does_what_it_says(web: World, text: str, found: str) -> None:
-    assert "".join(sorted(names(web, text))) == found
+@pytest.mark.parametrize(("text", "expected_names"), (MATCHES | MORE).items())
+def test_an_operator_does_what_it_says(web: World, text: str, expected_names: str) -> None:
+    assert "".join(sorted(names(web, text))) == expected_names
 
 
 def test_the_best_way_of_a_group_ranks(web: World) -> None:
@@ -147,8 +149,8 @@ def test_dates_before_all_time_find_nothing_and_break_nothing(web: World) -> Non
 
 def test_addresses_are_found_in_a_crawl_without_english(tmp_path: Path) -> None:
     german = '<html lang="de"><title>{0}</title><p>Die Bahn ist heute leider nicht gekommen und der Bus auch nicht.'
-    seen = [Seen(f"http://a.de/running-{name}", german.format(name)) for name in ("shoes", "trails")]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    records = [CaptureSpec(f"http://a.de/running-{name}", german.format(name)) for name in ("shoes", "trails")]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
     world = open_world(tmp_path / "c")
     for query in ("inurl:running", "site:a.de/running-shoes"):
         assert "http://a.de/running-shoes" in {hit.url for hit in world.search(Query(query)).hits}

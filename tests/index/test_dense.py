@@ -3,13 +3,15 @@
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
@@ -21,7 +23,7 @@ from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.dense.store import Vector, VectorStore  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.lock import exclusive_lock  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest, set_current  # noqa: E402
@@ -43,8 +45,8 @@ def words(texts: Sequence[str]) -> np.ndarray:
     return np.array(rows)
 
 
-def page(number: int, text: str, site: str = "one") -> Seen:
-    return Seen(f"http://{site}.org/{number:02d}", html(f"Page {number}", text), day=1 + number % 20)
+def page(number: int, text: str, site: str = "one") -> CaptureSpec:
+    return CaptureSpec(f"http://{site}.org/{number:02d}", html(f"Page {number}", text), day=1 + number % 20)
 
 
 TEXTS = ["the car was mended by its owner", "a doctor drove home", "the automobile stood in the rain"] + [
@@ -56,8 +58,8 @@ TEXTS = ["the car was mended by its owner", "a doctor drove home", "the automobi
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """(collection, its snapshot with vectors)."""
     root = tmp_path_factory.mktemp("dense")
-    seen = [page(number, text, "one" if number % 2 else "two") for number, text in enumerate(TEXTS)]
-    ingest(root / "c", write(root / "a.warc.gz", seen))
+    records = [page(number, text, "one" if number % 2 else "two") for number, text in enumerate(TEXTS)]
+    ingest(root / "c", write(root / "a.warc.gz", records))
     base = build.read_base_manifest(root / "c", current_id(root / "c") or "")
     return root / "c", build.embed_snapshot(root / "c", base, WISH, lambda: (words, words))
 
@@ -66,14 +68,15 @@ def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridRa
     folder, snapshot = crawl
     engine = open_snapshot(folder, snapshot).ranker
     assert isinstance(engine, RankEngine)
-    dense = EmbeddingManifest(**read_manifest(folder / "snapshots" / snapshot).dense or {})
+    dense = read_manifest(folder / "snapshots" / snapshot).dense
+    assert dense is not None
     store = VectorStore(
         folder / "snapshots" / snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order)
     )
     return HybridRanker(engine, store, QueryEncoder(words), mode, judge)  # type: ignore[arg-type]
 
 
-def found(finder: HybridRanker, text: str, limit: int = 5) -> list[str]:
+def names_of_hits(finder: HybridRanker, text: str, limit: int = 5) -> list[str]:
     plan = finder.plan(parse_query(text))
     return [plan.render_hit(doc, score).url.rpartition("/")[2] for score, doc in plan.top(limit)[0]]
 
@@ -82,11 +85,11 @@ def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None
     folder, snapshot = crawl
     base = current_id(folder) or ""
     assert snapshot != base
-    made, old = (read_manifest(folder / "snapshots" / name) for name in (snapshot, base))
+    manifest, old = (read_manifest(folder / "snapshots" / name) for name in (snapshot, base))
     assert old.dense is None
-    assert made.dense is not None
-    assert (made.dense["base"], made.dense["vectors"], made.dense["dimensions"]) == (base, len(TEXTS), 64)
-    assert replace(made, id=base, dense=None, hashes=old.hashes) == old
+    assert manifest.dense is not None
+    assert (manifest.dense.base, manifest.dense.vectors, manifest.dense.dimensions) == (base, len(TEXTS), 64)
+    assert replace(manifest, id=base, dense=None, hashes=old.hashes) == old
     for name in (snapshot, base):
         faults: list[str] = []
         verify_snapshot(folder, name, faults.append)
@@ -134,10 +137,10 @@ def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: py
 
     with pytest.raises(KeyboardInterrupt):
         build.embed_snapshot(folder, base, wish, lambda: (weak, words))
-    told: list[int] = []
-    again = build.embed_snapshot(folder, base, wish, lambda: (weak, words), told.append)
+    progress: list[int] = []
+    again = build.embed_snapshot(folder, base, wish, lambda: (weak, words), progress.append)
     assert calls == [8, 8, 8, 8, 8, 1]
-    assert sum(told) == len(TEXTS)
+    assert sum(progress) == len(TEXTS)
     files = [folder / "snapshots" / name / "dense" / "vectors.bin" for name in (snapshot, again)]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert [path.name for path in (folder / "snapshots").iterdir() if path.name.startswith(".")] == []
@@ -145,11 +148,16 @@ def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: py
 
 def test_the_graph_of_many_vectors_is_measured(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
-    made = build.embed_snapshot(
+    embedded = build.embed_snapshot(
         folder, build.read_base_manifest(folder, snapshot), replace(WISH, digest="8"), lambda: (words, words), exact=10
     )
-    assert (read_manifest(folder / "snapshots" / made).dense or {})["recall"] > 0.9
-    assert found(finder((folder, made), "dense"), "car", 2) == found(finder(crawl, "dense"), "car", 2)
+    dense = read_manifest(folder / "snapshots" / embedded).dense
+    assert dense is not None
+    assert dense.recall is not None
+    assert dense.recall > 0.9
+    assert names_of_hits(finder((folder, embedded), "dense"), "car", 2) == names_of_hits(
+        finder(crawl, "dense"), "car", 2
+    )
 
 
 def test_an_empty_collection_has_nothing_to_embed(crawl: tuple[Path, str]) -> None:
@@ -159,10 +167,10 @@ def test_an_empty_collection_has_nothing_to_embed(crawl: tuple[Path, str]) -> No
 
 
 def test_vectors_find_what_has_no_word_of_the_query(crawl: tuple[Path, str]) -> None:
-    assert set(found(finder(crawl, "dense"), "car mended", 2)) == {"00", "02"}
-    assert found(finder(crawl, "dense"), "physician", 1) == ["01"]
-    assert found(finder(crawl, "hybrid"), "car mended", 2) == ["00", "02"]
-    assert found(finder(crawl, "hybrid"), "physician", 1) == ["01"], "no page says the word"
+    assert set(names_of_hits(finder(crawl, "dense"), "car mended", 2)) == {"00", "02"}
+    assert names_of_hits(finder(crawl, "dense"), "physician", 1) == ["01"]
+    assert names_of_hits(finder(crawl, "hybrid"), "car mended", 2) == ["00", "02"]
+    assert names_of_hits(finder(crawl, "hybrid"), "physician", 1) == ["01"], "no page says the word"
 
 
 def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,19 +178,19 @@ def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypa
         monkeypatch.setattr("webemu.index.dense.ranker.MAX_LISTED", listed)
         for mode in ("dense", "hybrid"):
             ways = finder(crawl, mode)
-            assert found(ways, "car site:two.org", 1) in (["00"], ["02"])
-            assert all(int(name) % 2 for name in found(ways, "car site:one.org", 50))
-            assert "00" not in found(ways, "automobile -mended", 50)
-            assert found(ways, 'automobile "the car was"') == ["00"]
-            assert len(found(ways, "automobile -mended", 50)) == len(TEXTS) - 1
-            assert found(ways, "automobile site:nowhere.org") == []
+            assert names_of_hits(ways, "car site:two.org", 1) in (["00"], ["02"])
+            assert all(int(name) % 2 for name in names_of_hits(ways, "car site:one.org", 50))
+            assert "00" not in names_of_hits(ways, "automobile -mended", 50)
+            assert names_of_hits(ways, 'automobile "the car was"') == ["00"]
+            assert len(names_of_hits(ways, "automobile -mended", 50)) == len(TEXTS) - 1
+            assert names_of_hits(ways, "automobile site:nowhere.org") == []
 
 
 def test_queries_without_words_are_the_engines(crawl: tuple[Path, str]) -> None:
     ways = finder(crawl, "hybrid")
     assert ways.start_async(parse_query("site:one.org")) is None
-    assert len(found(ways, "site:one.org", 50)) == len(TEXTS) // 2
-    assert found(ways, "") == []
+    assert len(names_of_hits(ways, "site:one.org", 50)) == len(TEXTS) // 2
+    assert names_of_hits(ways, "") == []
 
 
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
@@ -213,11 +221,11 @@ def test_a_world_serves_the_ranking(crawl: tuple[Path, str]) -> None:
 
 def test_the_snippet_is_of_the_passage_that_was_found(tmp_path: Path) -> None:
     text = " ".join(f"Sentence {number} says nothing of note to anyone." for number in range(40))
-    seen = [page(1, text + " The automobile was repaired at last. " + text), page(2, "Something else is said here.")]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    records = [page(1, text + " The automobile was repaired at last. " + text), page(2, "Something else is said here.")]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
     base = build.read_base_manifest(tmp_path / "c", current_id(tmp_path / "c") or "")
-    made = build.embed_snapshot(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
-    ways = finder((tmp_path / "c", made), "dense")
+    embedded = build.embed_snapshot(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
+    ways = finder((tmp_path / "c", embedded), "dense")
     plan = ways.plan(parse_query("car mended automobile"))
     score, doc = plan.top(1)[0][0]
     assert "automobile" in plan.render_hit(doc, score).snippet
@@ -274,11 +282,36 @@ def test_a_failure_is_told_and_not_kept() -> None:
     assert len(encoder.encode("query")) == 64
 
 
+def test_a_failure_that_is_over_before_it_is_cached_is_not_kept() -> None:
+    failures = [MemoryError(), MemoryError()]
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        if failures:
+            raise failures.pop()
+        return words(texts)
+
+    encoder = QueryEncoder(encode)
+    enqueue = encoder._enqueue
+
+    def enqueue_and_wait(text: str) -> Future[Vector]:
+        future = enqueue(text)
+        wait([future])  # as on a busy machine, where the encoder's thread is faster than the caller's
+        return future
+
+    encoder._cached_enqueue = lru_cache(8)(enqueue_and_wait)
+    with pytest.raises(MemoryError):
+        encoder.encode("query")
+    assert not failures
+    assert len(encoder.encode("query")) == 64
+
+
 def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
     base = build.read_base_manifest(folder, snapshot)
     assert build.embed_snapshot(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
-    assert (read_manifest(folder / "snapshots" / snapshot).dense or {})["model"] == "/moved"
+    dense = read_manifest(folder / "snapshots" / snapshot).dense
+    assert dense is not None
+    assert dense.model == "/moved"
     with exclusive_lock(folder / "embed.lock", SnapshotError("taken")), pytest.raises(SnapshotError, match="another"):
         build.embed_snapshot(folder, base, WISH, lambda: (words, words))
     build.embed_snapshot(folder, base, WISH, lambda: (words, words))

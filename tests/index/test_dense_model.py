@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("sentence_transformers", reason="the extra dense is not installed")
@@ -59,8 +59,8 @@ def tiny_judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, tiny_judge: Path) -> Path:
     root = tmp_path_factory.mktemp("minilm")
-    seen = [Seen(f"http://{name}.org/", html(name.title(), text)) for name, text in PAGES.items()]
-    ingest(root / "c", write(root / "a.warc.gz", seen))
+    records = [CaptureSpec(f"http://{name}.org/", html(name.title(), text)) for name, text in PAGES.items()]
+    ingest(root / "c", write(root / "a.warc.gz", records))
     embed(str(MINILM), collection="c", root=root, rerank_model=str(tiny_judge), quiet=True, device="cpu", batch=8)
     return root / "c"
 
@@ -94,8 +94,8 @@ def test_a_vector_is_the_same_bytes_whatever_it_was_encoded_with() -> None:
             together = dict(zip(turned, (quantize(row) for batch in batches for row in encode(batch)), strict=True))
             assert [together[text].tobytes() for text in texts] == alone
     encoder = QueryEncoder(encode)
-    asked = [encoder.submit(text) for text in texts]
-    assert [future.result().tobytes() for future in asked] == alone
+    futures = [encoder.submit(text) for text in texts]
+    assert [future.result().tobytes() for future in futures] == alone
 
 
 def test_another_model_is_refused(collection: Path, tmp_path: Path) -> None:

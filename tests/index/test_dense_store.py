@@ -80,8 +80,8 @@ def test_equal_scores_stand_in_the_order_given(tmp_path: Path) -> None:
 def test_only_some_pages_are_looked_at(tmp_path: Path) -> None:
     store, query = stored(tmp_path), quantize(QUERIES[1])
     among = np.array([3, 14, 159, 265, PAGES + 5], np.uint32)
-    wanted = [entry for entry in store.nearest(query, PAGES) if entry[1] in among.tolist()]
-    assert store.nearest(query, 10, among) == wanted
+    expected = [entry for entry in store.nearest(query, PAGES) if entry[1] in among.tolist()]
+    assert store.nearest(query, 10, among) == expected
     assert store.nearest(query, 10, np.array([], np.uint32)) == []
 
 

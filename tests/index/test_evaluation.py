@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
 from webemu.index.evaluation import beir
@@ -53,16 +53,16 @@ def test_a_line_that_is_no_query_is_named(tmp_path: Path, content: str) -> None:
     ],
 )
 def test_judgments_have_three_columns_or_four(tmp_path: Path, content: str) -> None:
-    found = read_judgments(text(tmp_path / "r", content), id_resolver(None))
-    assert found == {"1": {"http://a.org/": 2, "http://b.org/x%20y": 0}}
+    judgments = read_judgments(text(tmp_path / "r", content), id_resolver(None))
+    assert judgments == {"1": {"http://a.org/": 2, "http://b.org/x%20y": 0}}
     with pytest.raises(BadRequest, match="line 2"):
         read_judgments(text(tmp_path / "r", "1\ta\t1\n1\ta\tyes\n"), id_resolver(None))
 
 
 def test_ids_become_urls(tmp_path: Path) -> None:
     assert id_resolver("https://wiki.invalid/{id}")("a b/7") == "https://wiki.invalid/a%20b%2F7"
-    known = id_resolver(str(text(tmp_path / "map", "7\thttp://a.org\n")))
-    assert (known("7"), known("8")) == ("http://a.org/", "8")
+    resolve_id = id_resolver(str(text(tmp_path / "map", "7\thttp://a.org\n")))
+    assert (resolve_id("7"), resolve_id("8")) == ("http://a.org/", "8")
 
 
 def test_tasks_are_queries_for_their_evidence(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_tasks_are_queries_for_their_evidence(tmp_path: Path) -> None:
     assert judgments == {"1": {"http://a.org/": 1, "http://b.org/": 1}}
 
 
-FOUND = {"one": ["a", "b", "c"], "two": ["x", "y", "b"], "three": []}
+RANKINGS = {"one": ["a", "b", "c"], "two": ["x", "y", "b"], "three": []}
 QUERIES = [
     JudgedQuery("1", "one", "k", "fit"),
     JudgedQuery("2", "two", "k", "report"),
@@ -91,7 +91,7 @@ JUDGMENTS = {"1": {"a": 1}, "2": {"b": 1, "c": 1}, "3": {"a": 1}, "5": {"a": 1}}
 
 
 def test_rankings_are_scored_and_grouped() -> None:
-    scored = score_queries(QUERIES, JUDGMENTS, lambda text: FOUND[text], parse_measures("RR@10, AP,R@2"))
+    scored = score_queries(QUERIES, JUDGMENTS, lambda text: RANKINGS[text], parse_measures("RR@10, AP,R@2"))
     assert [list(one.values.items()) for one in scored] == [
         [("RR@10", 1.0), ("AP", 1.0), ("R@2", 1.0)],
         [("RR@10", pytest.approx(1 / 3)), ("AP", pytest.approx(1 / 6)), ("R@2", 0.0)],
@@ -114,8 +114,8 @@ def test_a_measure_that_is_unknown_is_named() -> None:
 def test_figures_repeat_and_the_test_sees_what_is_there() -> None:
     values = [n % 7 / 6 for n in range(200)]
     assert mean_with_interval(values, "x") == mean_with_interval(values, "x") != mean_with_interval(values, "y")
-    shown = mean_with_interval(values, "x")
-    assert shown.low < shown.mean < shown.high < shown.low + 0.1
+    interval = mean_with_interval(values, "x")
+    assert interval.low < interval.mean < interval.high < interval.low + 0.1
     better = compare_paired(values, [min(1.0, value + 0.05) for value in values], "x")
     assert (better.p < 0.001, better.gain.low > 0) == (True, True)
     noise = compare_paired(values, values[1:] + values[:1], "x")
@@ -166,11 +166,13 @@ def test_a_corpus_that_is_none_is_said(tmp_path: Path) -> None:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection with two snapshots: the later one also holds copies, other sites, and a page that was changed."""
     folder = tmp_path_factory.mktemp("settings")
-    seen = [Seen(f"http://a.com/{n}", html(f"Harbour {n}", f"The harbour of town number {n}.")) for n in range(5)]
-    ingest(folder / "c", write(folder / "1.warc.gz", seen))
+    records = [
+        CaptureSpec(f"http://a.com/{n}", html(f"Harbour {n}", f"The harbour of town number {n}.")) for n in range(5)
+    ]
+    ingest(folder / "c", write(folder / "1.warc.gz", records))
     (folder / "first").write_text(current_id(folder / "c") or "")
-    copies = [Seen(f"http://b{n}.com/", seen[n].body) for n in range(5)]
-    changed = Seen("http://a.com/0", html("Castle", "A castle, and no more of it."), day=9)
+    copies = [CaptureSpec(f"http://b{n}.com/", records[n].body) for n in range(5)]
+    changed = CaptureSpec("http://a.com/0", html("Castle", "A castle, and no more of it."), day=9)
     ingest(folder / "c", write(folder / "2.warc.gz", [*copies, changed]))
     text(folder / "queries", "q\tharbour number 3\nr\tharbour 0\n")
     text(folder / "qrels", "q\thttp://a.com/3\t1\nr\thttp://a.com/0\t1\n")
@@ -183,23 +185,23 @@ def test_a_ranking_is_of_the_pages_that_are_there_now(root: Path) -> None:
     after = open_ranker(RankerConfig(collection, current_id(collection) or ""))("harbour")
     assert sorted(before) == [f"http://a.com/{n}" for n in range(5)]
     assert set(after) == {*before, *(f"http://b{n}.com/" for n in range(5))} - {"http://a.com/0"}
-    shown = open_ranker(RankerConfig(collection, current_id(collection) or "", as_shown=True))("harbour")
-    assert (len(after), len(shown)) == (9, 5)
+    visible = open_ranker(RankerConfig(collection, current_id(collection) or "", as_shown=True))("harbour")
+    assert (len(after), len(visible)) == (9, 5)
     assert open_ranker(RankerConfig(collection, first, depth=2))("harbour number 3")[0] == "http://a.com/3"
 
 
 def test_two_snapshots_are_compared(root: Path) -> None:
     command = ["eval-search", "--root", str(root), "--collection", "c", "--measures", "RR@10"]
-    asked = ["--queries", str(root / "queries"), "--qrels", str(root / "qrels")]
+    options = ["--queries", str(root / "queries"), "--qrels", str(root / "qrels")]
     first = (root / "first").read_text()
     done = CliRunner().invoke(
-        app, [*command, *asked, "--snapshot", first[:6], "--against", current_id(root / "c") or ""]
+        app, [*command, *options, "--snapshot", first[:6], "--against", current_id(root / "c") or ""]
     )
     assert done.exit_code == 0, done.output
     assert re.search(
         r"^all +RR@10 +1\.0000  0\.5000   0\.50   -0\.5000 \[-1\.0000 \+0\.0000\]  1\.0000$", done.output, re.M
     )
-    assert CliRunner().invoke(app, [*command, *asked]).output == CliRunner().invoke(app, [*command, *asked]).output
+    assert CliRunner().invoke(app, [*command, *options]).output == CliRunner().invoke(app, [*command, *options]).output
 
 
 @pytest.mark.parametrize("missing", [[], ["--queries", "nowhere", "--qrels", "nowhere"], ["--tasks", "nowhere"]])
@@ -209,8 +211,8 @@ def test_what_is_missing_is_said(root: Path, missing: list[str]) -> None:
 
 
 def test_queries_without_a_judgment_are_no_measurement(root: Path, tmp_path: Path) -> None:
-    asked = ["--queries", str(root / "queries"), "--qrels", str(text(tmp_path / "none", "z\thttp://a.com/\t1\n"))]
-    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *asked])
+    options = ["--queries", str(root / "queries"), "--qrels", str(text(tmp_path / "none", "z\thttp://a.com/\t1\n"))]
+    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *options])
     assert "no query has a judgment" in str(done.exception)
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.cli import app
 from webemu.emulator.query import parse_query
 from webemu.index.evaluation.held_out import held_out_sql, is_held_out
@@ -22,16 +22,16 @@ TEXT = "Nobody knows when the first stone of {0} was laid beside the river. Its 
 
 def test_one_page_in_five_is_held_out() -> None:
     urls = [f"https://site{n % 7}.example/page/{n}?ü" for n in range(2000)]
-    held = [is_held_out(url) for url in urls]
-    assert held == [is_held_out(url) for url in urls]
-    assert 330 < sum(held) < 470
+    flags = [is_held_out(url) for url in urls]
+    assert flags == [is_held_out(url) for url in urls]
+    assert 330 < sum(flags) < 470
     in_sql = duckdb.sql(f"SELECT {held_out_sql('u')} FROM (SELECT unnest(?) AS u)", params=[urls]).fetchall()
-    assert [row for (row,) in in_sql] == held
+    assert [row for (row,) in in_sql] == flags
 
 
-def pages() -> list[Seen]:
+def pages() -> list[CaptureSpec]:
     """Two towns a site; every page links to the next town: in words of its own, in those of all, and by signposts."""
-    found = []
+    records = []
     for n, town in enumerate(TOWNS):
         after = (n + 1) % len(TOWNS)
         target = f"http://site{after // 2}.com/{TOWNS[after]}"
@@ -39,8 +39,12 @@ def pages() -> list[Seen]:
             links = f'<a href="{target}">walk number {n} {copy} along old walls</a> <a href="{target}">Next page</a>'
             links += f' <a href="{target}">the road to {TOWNS[after]}</a>'
             body = html(f"{town} harbour guide {copy}", TEXT.format(f"{town} {copy}"), links)
-            found.append(Seen(f"http://site{n // 2}.com/{town}" + (f"/{copy}" if copy else ""), body))
-    return [*found, Seen("http://copy.com/", found[0].body), Seen("http://copy.com/x", html("Index", "Too short."))]
+            records.append(CaptureSpec(f"http://site{n // 2}.com/{town}" + (f"/{copy}" if copy else ""), body))
+    return [
+        *records,
+        CaptureSpec("http://copy.com/", records[0].body),
+        CaptureSpec("http://copy.com/x", html("Index", "Too short.")),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def made(root: Path, out: Path, *more: str) -> tuple[list[dict[str, str]], dict[str, list[str]]]:
+def build_items(root: Path, out: Path, *more: str) -> tuple[list[dict[str, str]], dict[str, list[str]]]:
     """Rows and right pages of the command."""
     done = CliRunner().invoke(app, ["known-items", "--root", str(root), "--collection", "c", "--out", str(out), *more])
     assert done.exit_code == 0, done.output
@@ -62,9 +66,9 @@ def made(root: Path, out: Path, *more: str) -> tuple[list[dict[str, str]], dict[
 
 
 def test_items_are_of_four_kinds_and_say_where_they_are_from(root: Path, tmp_path: Path) -> None:
-    rows, relevant = made(root, tmp_path, "--count", "80")
+    rows, relevant = build_items(root, tmp_path, "--count", "80")
     assert {row["_id"] for row in rows} == set(relevant)
-    bodies = {seen.url: str(seen.body) for seen in pages()}
+    bodies = {record.url: str(record.body) for record in pages()}
     for row in rows:
         right = relevant[row["_id"]]
         assert row["half"] == choose_half(row["site"])
@@ -94,15 +98,15 @@ def test_items_are_of_four_kinds_and_say_where_they_are_from(root: Path, tmp_pat
 def test_items_repeat_and_go_by_the_seed(root: Path, tmp_path: Path) -> None:
     files = {}
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        made(root, tmp_path / name, "--count", "40", "--seed", seed)
+        build_items(root, tmp_path / name, "--count", "40", "--seed", seed)
         files[name] = (tmp_path / name / "queries.jsonl").read_bytes() + (tmp_path / name / "qrels.tsv").read_bytes()
     assert files["a"] == files["b"] != files["c"]
 
 
 def test_items_are_measured(root: Path, tmp_path: Path) -> None:
-    made(root, tmp_path, "--count", "40")
-    asked = ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
-    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *asked])
+    build_items(root, tmp_path, "--count", "40")
+    options = ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
+    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *options])
     assert done.exit_code == 0, done.output
     assert {"all", "title", "quote", "title fit", "quote report"} <= {
         line[:18].strip() for line in done.output.splitlines()
@@ -153,13 +157,13 @@ def test_what_has_no_sentence_gives_no_quote(root: Path) -> None:
 def test_words_that_a_link_by_another_spelling_says_are_heard(tmp_path: Path) -> None:
     """The index follows redirects and other spellings; what it was told by them is no secret of held-out links."""
     linkers = [f"http://l{n}.org/" for n in range(60)]
-    held, free = (next(url for url in linkers if is_held_out(url) is which) for which in (True, False))
-    said = "secret Velmora handbook"
-    seen = [
-        Seen("https://target.net/guide", html("Guide", TEXT.format("x"))),
-        Seen(held, html("A", TEXT.format("y"), f'<a href="https://target.net/guide">{said}</a>')),
-        Seen(free, html("B", TEXT.format("z"), f'<a href="http://www.target.net/guide">{said}</a>')),
+    withheld, free = (next(url for url in linkers if is_held_out(url) is which) for which in (True, False))
+    anchor_text = "secret Velmora handbook"
+    records = [
+        CaptureSpec("https://target.net/guide", html("Guide", TEXT.format("x"))),
+        CaptureSpec(withheld, html("A", TEXT.format("y"), f'<a href="https://target.net/guide">{anchor_text}</a>')),
+        CaptureSpec(free, html("B", TEXT.format("z"), f'<a href="http://www.target.net/guide">{anchor_text}</a>')),
     ]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
-    rows, _ = made(tmp_path, tmp_path / "out", "--count", "8")
-    assert [row["kind"] for row in rows if row["text"] == said] == ["called"]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
+    rows, _ = build_items(tmp_path, tmp_path / "out", "--count", "8")
+    assert [row["kind"] for row in rows if row["text"] == anchor_text] == ["called"]

@@ -1,10 +1,10 @@
-"""Nothing that was ingested stops a snapshot from being built, however large."""
+"""No ingested record, however large, stops a snapshot from being built."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, build_snapshot, html, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured
 from webemu.emulator.types import PageRequest, Query
 from webemu.index import records, unindexable
@@ -20,7 +20,7 @@ LARGEST = HOST + "u" * (MAX_URL_BYTES - len(HOST))
 TOO_LARGE = LARGEST + "u"
 QUOTED = HOST + '"' * (MAX_URL_BYTES // 2)
 """Not over the limit as it is recorded, but as JSON."""
-PLAIN = Seen("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
+PLAIN = CaptureSpec("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
 
 
 def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
@@ -29,8 +29,11 @@ def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_a_url_that_a_record_has_no_room_for_is_a_drop(tmp_path: Path) -> None:
-    seen = [Seen(LARGEST, html("Largest", "lighthouses"), 2), Seen(TOO_LARGE, html("Too large", "lighthouses"), 3)]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
+    captures = [
+        CaptureSpec(LARGEST, html("Largest", "lighthouses"), 2),
+        CaptureSpec(TOO_LARGE, html("Too large", "lighthouses"), 3),
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*captures, PLAIN]))
     assert rows(tmp_path / "c", "SELECT url FROM captures ORDER BY url") == [(LARGEST,), (PLAIN.url,)]
     drops = rows(tmp_path / "c", "SELECT reason, records, first_offset > 0, length(first_url) FROM drops")
     assert drops == [("url-too-large", 1, True, 1000)]
@@ -53,11 +56,11 @@ def test_the_limit_is_that_of_a_record() -> None:
 def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "c"
     link = html("Links", f'<a href="{PLAIN.url}">plain lighthouses</a>')
-    seen = [Seen(TOO_LARGE, link, 2), PLAIN, Seen(TOO_LARGE + "v", link, 3)]
+    captures = [CaptureSpec(TOO_LARGE, link, 2), PLAIN, CaptureSpec(TOO_LARGE + "v", link, 3)]
     monkeypatch.setattr(capture, "is_url_too_large", lambda _: False)
     monkeypatch.setattr(unindexable, "is_url_too_large", lambda _: False)
     staging = folder / "staging" / "7"
-    path = str(write(tmp_path / "a.warc.gz", seen))
+    path = str(write(tmp_path / "a.warc.gz", captures))
     ingest_job(Job(7, "a.warc.gz", path, None, "warc.gz", 1), folder, staging, lambda _: None)
     with Catalog(folder) as catalog:
         catalog.import_staging(staging)
@@ -77,10 +80,11 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
 
 def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
     location = "/" + "é" * 150_000
-    seen = [
-        Seen(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),)) for n in range(100)
+    captures = [
+        CaptureSpec(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),))
+        for n in range(100)
     ]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*captures, PLAIN]))
     web = open_world(tmp_path / "c")
     assert web.fetch(PageRequest(PLAIN.url)).title == "Plain"
     assert len(web.locate(PageRequest("http://moved.example/7", follow=False)).redirect) > 900_000

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.analysis import normalize_text, split_words
@@ -65,17 +65,21 @@ LOST = "Die alten Häuser der Hafenstädte wurden nach dem Brand von den Bürger
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("languages")
-    seen = [
-        Seen(f"https://{name[:2]}.example/{name}", html(title, text).replace("<html>", f'<html lang="{name[:2]}">'))
+    records = [
+        CaptureSpec(
+            f"https://{name[:2]}.example/{name}", html(title, text).replace("<html>", f'<html lang="{name[:2]}">')
+        )
         for name, (title, text) in PAGES.items()
     ]
-    seen.append(Seen("https://lie.example/lie", html("Wiederaufbau", LOST).replace("<html>", '<html lang="en">')))
-    write(folder / "a.warc.gz", seen)
+    records.append(
+        CaptureSpec("https://lie.example/lie", html("Wiederaufbau", LOST).replace("<html>", '<html lang="en">'))
+    )
+    write(folder / "a.warc.gz", records)
     ingest(folder / "c", folder / "a.warc.gz")
     return open_world(folder / "c")
 
 
-def found(web: World, text: str) -> list[str]:
+def paths_of_hits(web: World, text: str) -> list[str]:
     return [hit.url.split("/", 3)[3] for hit in web.search(Query(text)).hits]
 
 
@@ -127,24 +131,24 @@ def found(web: World, text: str) -> list[str]:
     ],
 )
 def test_the_page_is_found_first(web: World, text: str, page: str) -> None:
-    assert found(web, text)[0] == page
-    assert found(web, unicodedata.normalize("NFD", text)) == found(web, text)
+    assert paths_of_hits(web, text)[0] == page
+    assert paths_of_hits(web, unicodedata.normalize("NFD", text)) == paths_of_hits(web, text)
 
 
 def test_nothing_else_shares_a_word_of_another_script(web: World) -> None:
-    assert found(web, "龙井茶") == ["zh/tea"]
-    assert found(web, "김치") == ["ko/kimchi"]
-    assert found(web, "पुस्तक") == []
+    assert paths_of_hits(web, "龙井茶") == ["zh/tea"]
+    assert paths_of_hits(web, "김치") == ["ko/kimchi"]
+    assert paths_of_hits(web, "पुस्तक") == []
 
 
 @pytest.mark.parametrize(("text", "page"), [('"zwölf alte Häuser"', "de/street"), ('"hot springs"', "en/onsen")])
 def test_a_phrase_is_found_in_pages_of_any_language(web: World, text: str, page: str) -> None:
-    assert found(web, text) == [page]
+    assert paths_of_hits(web, text) == [page]
 
 
 def test_a_page_that_says_it_is_english_is_stemmed_as_what_it_is(web: World) -> None:
-    assert set(found(web, "Haus")) == {"de/street", "lie"}
-    assert "lie" in found(web, "Bürger Hafenstadt")
+    assert set(paths_of_hits(web, "Haus")) == {"de/street", "lie"}
+    assert "lie" in paths_of_hits(web, "Bürger Hafenstadt")
 
 
 def test_snippets_and_marks_go_by_the_page_as_the_search_does(web: World) -> None:

@@ -35,8 +35,8 @@ def test_equal_names_are_numbered(ledger: SessionLedger) -> None:
 
 
 def test_steps_and_attempts_are_counted(ledger: SessionLedger) -> None:
-    begun = [ledger.start_step("s", request) for request in (b"a", b"b", b"a", b"a")]
-    assert begun == [(1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 2, 0)]
+    numbers = [ledger.start_step("s", request) for request in (b"a", b"b", b"a", b"a")]
+    assert numbers == [(1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 2, 0)]
     assert ledger.start_step("s-2", b"a") == (1, 0, 0)
     assert ledger.read_usage("s") == SessionUsage(steps=4)
 
@@ -71,15 +71,15 @@ def spend(folder: str) -> list[bool]:
 
 def test_processes_share_it(tmp_path: Path) -> None:
     with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as processes:
-        taken = [one for result in processes.map(spend, [str(tmp_path / "l")] * 3) for one in result]
-    assert (len(taken), sum(taken)) == (180, 100)
+        grants = [one for result in processes.map(spend, [str(tmp_path / "l")] * 3) for one in result]
+    assert (len(grants), sum(grants)) == (180, 100)
     ledger = SessionLedger(tmp_path / "l")
     assert ledger.read_usage("s") == SessionUsage(steps=100, searches=100)
     assert ledger.start_step("s", b"r") == (101, 100, 0)
 
 
 ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--"]
-"""With a process number of its own: 1."""
+"""The command that runs another with a process number of its own: 1."""
 HOLD = """
 import sys
 from pathlib import Path
@@ -104,13 +104,13 @@ def test_containers_that_do_not_share_process_numbers_are_told_to(tmp_path: Path
     command = [*ALONE, sys.executable, "-c", HOLD, str(tmp_path / "l")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with ExitStack() as stack:
-        said = []
+        outputs = []
         for _ in range(2):
             process = stack.enter_context(subprocess.Popen(command, **pipes))
-            said.append(process.stdout.readline().strip())
+            outputs.append(process.stdout.readline().strip())
             stack.callback(process.stdin.close)
-    assert said[0] == "ok"
-    assert "share their PIDs" in said[1]
+    assert outputs[0] == "ok"
+    assert "share their PIDs" in outputs[1]
 
 
 def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:
@@ -120,16 +120,16 @@ def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:
     assert raised.value.status == 503
 
 
-def row(step: int = 1, **given: object) -> Trace:
+def row(step: int = 1, **changes: object) -> Trace:
     usual = Trace("s", "t", "r", step, "webemu", "open", "", f"u{step}", "", 0, (), 0, 0, 200, 1.5, 10, "", False)
-    return usual._replace(**given)  # type: ignore[arg-type]
+    return usual._replace(**changes)  # type: ignore[arg-type]
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     rows = [row(step, shown=("a", "b"), weather="reset") for step in range(1, 40)]
     writer = TraceWriter(tmp_path / "traces")
-    for one in reversed(rows):
-        writer.put((one,))
+    for trace in reversed(rows):
+        writer.put((trace,))
     writer.close()
     assert read_traces(tmp_path / "traces") == (rows, 0)
     assert writer.figures() == {"taken": 39, "lost": 0}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 from webemu.index import files as files_module
@@ -25,16 +25,16 @@ URLS = [
     LONG + "1",
     LONG + "2",
 ]
-AGAIN = Seen("https://example.com/a", html("Newer"), 9)
+AGAIN = CaptureSpec("https://example.com/a", html("Newer"), 9)
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("listing")
-    seen = [Seen(url, html(url), 3) for url in URLS]
-    seen.append(Seen("https://example.com/a", "", 12, kind="revisit", warc={"WARC-Refers-To-Target-URI": URLS[1],
-                     "WARC-Refers-To-Date": "2024-01-09T12:00:00Z"}))  # fmt: skip
-    write(folder / "one" / "crawl.warc.gz", seen)
+    records = [CaptureSpec(url, html(url), 3) for url in URLS]
+    original = {"WARC-Refers-To-Target-URI": URLS[1], "WARC-Refers-To-Date": "2024-01-09T12:00:00Z"}
+    records.append(CaptureSpec("https://example.com/a", "", 12, kind="revisit", warc=original))
+    write(folder / "one" / "crawl.warc.gz", records)
     write(folder / "two" / "crawl.warc.gz", [AGAIN])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lookup, "BATCH_PAIRS", 5)  # written in many transactions
@@ -78,8 +78,8 @@ def test_archives_have_names_of_their_own_and_give_back_their_records(web: World
     captures: list[Capture] = [capture for _, group in web.listing("", "\U0010ffff") for capture in group]
     for capture in captures:
         file, offset, length = capture.record
-        whole = Path(file).read_bytes()
-        assert b"".join(web.bytes_of(at[file], offset, length)) == whole[offset : offset + length]
+        content = Path(file).read_bytes()
+        assert b"".join(web.bytes_of(at[file], offset, length)) == content[offset : offset + length]
         assert at[file].first_time <= capture.time <= at[file].last_time
     assert len({capture.record for capture in captures}) == len(captures)
     assert b"".join(web.bytes_of(archives[0], 10**9, 5)) == b""
@@ -91,7 +91,7 @@ def test_what_is_in_memory_needs_no_waiting(web: World) -> None:
 
 
 def test_what_is_large_must_wait(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", [Seen("https://a.example/", "x" * (2 << 20))])
+    write(tmp_path / "a.warc.gz", [CaptureSpec("https://a.example/", "x" * (2 << 20))])
     ingest(tmp_path / "c", tmp_path / "a.warc.gz")
     web = open_world(tmp_path / "c")
     with pytest.raises(BlockingIOError):

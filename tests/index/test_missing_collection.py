@@ -1,4 +1,7 @@
-"""Every command that reads a collection says that there is none, names those there are, and ends with 2."""
+"""Every command that reads a collection says that there is none, names those there are, and ends with 2.
+
+Wrong inputs of commands that found their collection follow at the end.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from webemu.emulator.cli import app
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import find_collection, list_collections
+from webemu.index.catalog import Catalog
 
 READERS = [
     ["sql", "SELECT 1"],
@@ -27,6 +31,7 @@ READERS = [
     ["embed", "--model", "m"],
     ["run", "true"],
     ["serve", "--port", "0"],
+    ["bench"],
     ["tasks", "build", "--out", "t.jsonl", "--recipes", "crawl"],
     ["tasks", "audit", "{tmp}/q.jsonl"],
     ["tasks", "subset", "--urls", "{tmp}/urls", "--to", "small"],
@@ -65,3 +70,24 @@ def test_an_empty_root_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="nor any other") as raised:
         find_collection(Config(root=tmp_path))
     assert "webemu ingest" in raised.value.action
+
+
+def run_on_a_catalog(root: Path, *words: str) -> BadRequest:
+    """Return the error of a command on a collection that has a catalog and no page."""
+    (root / "mine").mkdir()
+    Catalog(root / "mine").close()
+    done = CliRunner().invoke(app, [*words, "--root", str(root), "--collection", "mine"])
+    assert isinstance(done.exception, BadRequest), done.output
+    return done.exception
+
+
+def test_an_unknown_weight_is_named(tmp_path: Path) -> None:
+    error = run_on_a_catalog(tmp_path, "snapshots", "build", "--weights", '{"anchor": 0}')
+    assert error.message == "--weights is invalid: there is no weight 'anchor'"
+    assert "anchors" in error.action
+
+
+def test_a_change_of_the_catalog_is_refused_with_the_reason(tmp_path: Path) -> None:
+    error = run_on_a_catalog(tmp_path, "sql", "DELETE FROM pages")
+    assert "read-only" in error.message
+    assert error.action == "use SELECT: this command only reads the catalog"

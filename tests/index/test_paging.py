@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -17,25 +17,25 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("paging")
     # Written in an order that is not that of the URLs, each text as long as the others.
     numbers = [number * 97 % PAGES for number in range(PAGES)]
-    seen = [
-        Seen(
+    records = [
+        CaptureSpec(
             f"https://site{number % 3}.example/{number:04d}",
             html(f"Page n{number:04d}", f"The same harbour as of n{number:04d}."),
             day=1 + number % 20,
         )
         for number in numbers
     ]
-    write(folder / "a.warc.gz", seen[:100])
-    write(folder / "b.warc.gz", seen[100:])
+    write(folder / "a.warc.gz", records[:100])
+    write(folder / "b.warc.gz", records[100:])
     ingest(folder / "c", folder / "a.warc.gz", folder / "b.warc.gz")
     return open_world(folder / "c")
 
 
 def pages(web: World, text: str, size: int) -> Iterator[str]:
     for number in range(1, 1000):
-        found = web.search(Query(text, page=number, size=size))
-        yield from (hit.url for hit in found.hits)
-        if not found.more:
+        results = web.search(Query(text, page=number, size=size))
+        yield from (hit.url for hit in results.hits)
+        if not results.more:
             return
 
 
@@ -44,11 +44,11 @@ def pages(web: World, text: str, size: int) -> Iterator[str]:
     ["site:example", "site:site1.example", "filetype:html", "harbour", "harbour site:example", "after:2000", "-castle"],
 )
 def test_every_size_shows_the_same_results_once(web: World, text: str) -> None:
-    wanted = PAGES // 3 if "site1" in text else PAGES
-    shown = {size: list(pages(web, text, size)) for size in (3, 10, 100)}
-    assert all(len(set(urls)) == len(urls) for urls in shown.values())
-    assert {len(urls) for urls in shown.values()} <= {wanted, wanted + 1}
-    assert shown[3] == shown[10] == shown[100]
+    expected_count = PAGES // 3 if "site1" in text else PAGES
+    urls_by_size = {size: list(pages(web, text, size)) for size in (3, 10, 100)}
+    assert all(len(set(urls)) == len(urls) for urls in urls_by_size.values())
+    assert {len(urls) for urls in urls_by_size.values()} <= {expected_count, expected_count + 1}
+    assert urls_by_size[3] == urls_by_size[10] == urls_by_size[100]
 
 
 @pytest.mark.parametrize(

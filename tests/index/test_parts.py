@@ -11,13 +11,13 @@ PAGE = (
 )
 
 
-def picked(wanted: str, unwanted: str = "") -> str | None:
-    found = select_elements(PAGE, [wanted] if wanted else [], [unwanted] if unwanted else [])
-    return None if found is None else found.partition("<body>")[2].partition("</body>")[0]
+def picked(selector: str, unwanted: str = "") -> str | None:
+    selection = select_elements(PAGE, [selector] if selector else [], [unwanted] if unwanted else [])
+    return None if selection is None else selection.partition("<body>")[2].partition("</body>")[0]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unwanted", "left"),
+    ("selector", "unwanted", "remaining_html"),
     [
         (".a", "", '<p class="a">One <b class="a">two</b></p>'),
         ("p", "b", '<p class="a">One </p><p>Three</p>'),
@@ -29,8 +29,8 @@ def picked(wanted: str, unwanted: str = "") -> str | None:
         ("p" * 501, "", None),
     ],
 )
-def test_selectors_pick_outermost_elements(wanted: str, unwanted: str, left: str | None) -> None:
-    assert picked(wanted, unwanted) == left
+def test_selectors_pick_outermost_elements(selector: str, unwanted: str, remaining_html: str | None) -> None:
+    assert picked(selector, unwanted) == remaining_html
 
 
 def test_what_is_removed_twice_is_removed_once() -> None:
@@ -38,9 +38,9 @@ def test_what_is_removed_twice_is_removed_once() -> None:
 
 
 def test_a_selection_keeps_what_references_are_relative_to() -> None:
-    found = select_elements(PAGE, ["a"], [])
-    assert found is not None
-    assert link_targets(found, "https://a.example/") == link_targets(PAGE, "https://a.example/")
+    selection = select_elements(PAGE, ["a"], [])
+    assert selection is not None
+    assert link_targets(selection, "https://a.example/") == link_targets(PAGE, "https://a.example/")
 
 
 def test_links_and_pictures_are_absolute_and_of_the_web() -> None:

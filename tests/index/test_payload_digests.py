@@ -85,17 +85,17 @@ def record(
 MORE = record("http://c.example/", b"<p>Another page altogether.", 9, {})
 
 
-def made(path: Path, *records: bytes) -> Path:
+def write_archive(path: Path, *records: bytes) -> Path:
     path.write_bytes(b"".join(records))
     return path
 
 
 def revisited(folder: Path, original: dict[str, str], revisit: dict[str, str]) -> tuple[Capture, bytes]:
-    """What a revisit is answered with, from one file and from two, which must be the same."""
+    """Return the payloads that answer a revisit, from one file and from two, which must be the same."""
     records = [record(FIRST, BODY, 10, {"WARC-Record-ID": ID, **original}), MORE]
     again = record(AGAIN, b"", 20, revisit, "revisit")
-    ingest(folder / "one", made(folder / "one.warc.gz", *records, again))
-    ingest(folder / "two", made(folder / "a.warc.gz", *records), made(folder / "b.warc.gz", again))
+    ingest(folder / "one", write_archive(folder / "one.warc.gz", *records, again))
+    ingest(folder / "two", write_archive(folder / "a.warc.gz", *records), write_archive(folder / "b.warc.gz", again))
     worlds = [open_world(folder / name) for name in ("one", "two")]
     answers = {
         (opened(world).digest, opened(world).status, world.payload(PageRequest(AGAIN))[1].body) for world in worlds
@@ -160,13 +160,13 @@ def test_an_unmodified_page_is_the_one_before_whatever_its_digest(tmp_path: Path
     empty = {"WARC-Payload-Digest": "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"}
     moved = record("http://c.example/moved", b"", 1, empty, status="301 Moved", more="Location: /\r\n")
     again = record(FIRST, b"", 20, empty, "revisit", "304 Not Modified")
-    ingest(tmp_path / "c", made(tmp_path / "c.warc.gz", moved, record(FIRST, BODY, 10, SHA1), again))
+    ingest(tmp_path / "c", write_archive(tmp_path / "c.warc.gz", moved, record(FIRST, BODY, 10, SHA1), again))
     capture, payload = open_world(tmp_path / "c").payload(PageRequest(FIRST))
     assert (capture.kind, capture.status, payload.status, payload.body) == ("revisit", 200, 200, BODY)
 
 
 def test_a_revisit_of_nothing_says_so(tmp_path: Path) -> None:
     again = record(AGAIN, b"", 20, {**OTHER, **REFERS, "WARC-Refers-To": ID}, "revisit")
-    ingest(tmp_path / "c", made(tmp_path / "c.warc.gz", MORE, again))
+    ingest(tmp_path / "c", write_archive(tmp_path / "c.warc.gz", MORE, again))
     with pytest.raises(PayloadError, match="not in the crawl"):
         open_world(tmp_path / "c").payload(PageRequest(AGAIN))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, build_snapshot, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, ingest, write
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.policy import policy_from_json
 from webemu.emulator.query import parse_query
@@ -26,7 +26,7 @@ FILLER = "Nothing of note happened there for a long time, and nobody wrote anyth
 
 
 def page(title: str, text: str, *links: tuple[str, str]) -> bytes:
-    anchors = "".join(f'<p>See also <a href="{url}">{said}</a>.</p>' for url, said in links)
+    anchors = "".join(f'<p>See also <a href="{url}">{anchor_text}</a>.</p>' for url, anchor_text in links)
     return f"<!doctype html><title>{title}</title><main><h1>{title}</h1><p>{text}</p>{anchors}</main>".encode()
 
 
@@ -69,15 +69,16 @@ def test_a_record_tells_what_of_a_query_it_has() -> None:
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page that only links call what it is asked for, and pages that say the words of a query in other orders."""
     target = "http://hidden.example/p7"
-    records = [Seen(target, page("P7", f"A page about something else. {FILLER}"))]
+    records = [CaptureSpec(target, page("P7", f"A page about something else. {FILLER}"))]
     sources = [f"http://s{n}.example/" for n in range(30)]
     records += [
-        Seen(url, page(f"Site {n}", f"Notes. {FILLER}", (target, "crooked spire"))) for n, url in enumerate(sources)
+        CaptureSpec(url, page(f"Site {n}", f"Notes. {FILLER}", (target, "crooked spire")))
+        for n, url in enumerate(sources)
     ]
     records += [
-        Seen("http://order.example/a", page("A", f"red tram line north station {FILLER}")),
-        Seen("http://order.example/b", page("B", f"north line station tram red {FILLER}")),
-        Seen("http://order.example/c", page("Tram line", f"A line with a tram. {FILLER}")),
+        CaptureSpec("http://order.example/a", page("A", f"red tram line north station {FILLER}")),
+        CaptureSpec("http://order.example/b", page("B", f"north line station tram red {FILLER}")),
+        CaptureSpec("http://order.example/c", page("Tram line", f"A line with a tram. {FILLER}")),
     ]
     folder = tmp_path_factory.mktemp("rank")
     ingest(folder / "c", write(folder / "crawl.warc.gz", records))
@@ -100,8 +101,8 @@ def test_a_page_is_found_by_what_links_call_it(world: World, crawl: Path) -> Non
 
 
 def test_held_out_links_are_not_heard(crawl: Path) -> None:
-    kept = read_manifest(crawl / "snapshots" / build_snapshot(crawl, hold_out=True))
-    assert kept.id != build_snapshot(crawl)
+    manifest = read_manifest(crawl / "snapshots" / build_snapshot(crawl, hold_out=True))
+    assert manifest.id != build_snapshot(crawl)
     with Catalog(crawl, read_only=True) as catalog:
         linking = [url for (url,) in catalog.db.execute("SELECT url FROM pages WHERE url LIKE 'http://s%'").fetchall()]
     assert 0 < sum(map(is_held_out, linking)) < len(linking)
@@ -123,22 +124,22 @@ def test_each_engine_ranks_in_its_own_way(world: World) -> None:
 
 
 def test_what_ranked_a_result_is_told(world: World) -> None:
-    found = world.search(Query("tram line", explain=True))
-    assert len(found.explanations) == len(found.hits) > 2
-    for hit, told in zip(found.hits, found.explanations, strict=True):
-        assert told["bm25"] * told["factor"] == pytest.approx(hit.score, rel=1e-2)
-        assert all(0 <= told[name] <= 1 for name in ("title", "passage", "order", "host", "address", "quality"))
+    results = world.search(Query("tram line", explain=True))
+    assert len(results.explanations) == len(results.hits) > 2
+    for hit, explanation in zip(results.hits, results.explanations, strict=True):
+        assert explanation["bm25"] * explanation["factor"] == pytest.approx(hit.score, rel=1e-2)
+        assert all(0 <= explanation[name] <= 1 for name in ("title", "passage", "order", "host", "address", "quality"))
     assert world.search(Query("tram line")).explanations == ()
     plain = world.search(Query("tram line", engine="plain", explain=True))
-    assert {told["factor"] for told in plain.explanations} == {1.0}
+    assert {explanation["factor"] for explanation in plain.explanations} == {1.0}
 
 
 def test_pages_of_results_fit_together_where_the_best_are_ordered_anew(world: World) -> None:
-    whole = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
-    assert len(whole) > RERANK_DEPTH
+    single_page_urls = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
+    assert len(single_page_urls) > RERANK_DEPTH
     parts = [urls_of for page in range(1, 12) for urls_of in
              [hit.url for hit in world.search(Query("nothing of note happened", page=page, size=3)).hits]]  # fmt: skip
-    assert parts == whole
+    assert parts == single_page_urls
 
 
 def test_weights_are_part_of_what_a_snapshot_is(crawl: Path) -> None:
@@ -158,8 +159,8 @@ def test_a_policy_names_an_engine() -> None:
 @pytest.mark.parametrize("text", ["", "site:order.example", "tram OR spire", '"tram line" -spire'])
 def test_every_query_is_ranked(world: World, text: str) -> None:
     finder = world.ranker
-    found, _ = finder.plan(parse_query(text)).top(50)
-    assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
+    ranking, _ = finder.plan(parse_query(text)).top(50)
+    assert [score for score, _ in ranking] == sorted((score for score, _ in ranking), reverse=True)
 
 
 def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
@@ -168,20 +169,20 @@ def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
         return f"<!doctype html>{dated}<p>The harbour of Velmora was dredged, depth {year - 1990}.".encode()
 
     years = (2019, 2024, 2021)
-    seen = [Seen(f"http://s{place}.example/", report(year)) for place, year in enumerate(years)]
-    seen += [Seen(f"http://t{n}.example/", page("Else", FILLER)) for n in range(20)]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    records = [CaptureSpec(f"http://s{place}.example/", report(year)) for place, year in enumerate(years)]
+    records += [CaptureSpec(f"http://t{n}.example/", page("Else", FILLER)) for n in range(20)]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
     world = open_world(tmp_path / "c")
 
-    def found(text: str, engine: str = "") -> list[str]:
+    def years_of_hits(text: str, engine: str = "") -> list[str]:
         urls = [hit.url for hit in world.search(Query(text, engine=engine)).hits]
         return [url[8] for url in urls if url.startswith("http://s")]
 
-    assert found("harbour velmora dredged") == ["0", "1", "2"]
-    assert found("latest harbour velmora dredged") == ["1", "2", "0"]
-    assert found("Latest harbour velmora dredged", "plain") == ["0", "1", "2"]
-    told = world.search(Query("latest harbour", explain=True)).explanations[0]
-    assert 0.5 < told["fresh"] <= 1
+    assert years_of_hits("harbour velmora dredged") == ["0", "1", "2"]
+    assert years_of_hits("latest harbour velmora dredged") == ["1", "2", "0"]
+    assert years_of_hits("Latest harbour velmora dredged", "plain") == ["0", "1", "2"]
+    explanation = world.search(Query("latest harbour", explain=True)).explanations[0]
+    assert 0.5 < explanation["fresh"] <= 1
 
 
 def test_a_word_of_several_readings_is_one_word() -> None:
@@ -199,24 +200,29 @@ def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_pat
     word = [((hash_term("nowher"),), 1.0)]
     assert match_features([record], word, [(b"art nowhere",)])[0][2] == 0
     assert match_features([record], word, [(b"start nowh",)])[0][2] == 1
-    seen = [
-        Seen(f"http://s{n}.example/", page("Реки", text))
+    records = [
+        CaptureSpec(f"http://s{n}.example/", page("Реки", text))
         for n, text in enumerate((f"Река стоит, а {FILLER} Москва тоже.", f"Москва Река стоит, а тоже. {FILLER}"))
     ]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
     world = open_world(tmp_path / "c")
-    found = world.search(Query("москва река", explain=True))
-    assert [(hit.url, told["order"]) for hit, told in zip(found.hits, found.explanations, strict=True)] == [
+    results = world.search(Query("москва река", explain=True))
+    assert [
+        (hit.url, explanation["order"]) for hit, explanation in zip(results.hits, results.explanations, strict=True)
+    ] == [
         ("http://s1.example/", 1.0),
         ("http://s0.example/", 0.0),
     ]
 
 
 def test_what_was_not_ordered_anew_has_a_factor_of_one(tmp_path: Path) -> None:
-    seen = [Seen(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n)) for n in range(30)]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
-    found = open_world(tmp_path / "c").search(Query("harbour", size=30, explain=True))
-    factors = [told["factor"] for told in found.explanations]
+    records = [
+        CaptureSpec(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n))
+        for n in range(30)
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
+    results = open_world(tmp_path / "c").search(Query("harbour", size=30, explain=True))
+    factors = [explanation["factor"] for explanation in results.explanations]
     assert [factor > 1 for factor in factors] == [True] * RERANK_DEPTH + [False] * (30 - RERANK_DEPTH)
-    for hit, told in zip(found.hits, found.explanations, strict=True):
-        assert told["bm25"] * told["factor"] == pytest.approx(hit.score, rel=1e-2)
+    for hit, explanation in zip(results.hits, results.explanations, strict=True):
+        assert explanation["bm25"] * explanation["factor"] == pytest.approx(hit.score, rel=1e-2)

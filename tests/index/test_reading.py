@@ -52,11 +52,11 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
             assert len(ask()) > 2
 
 
-@pytest.mark.parametrize("given", [(), (1, 2, 3), (b"", (), 0, 1), (b"", None, 0), (b"", (), None)])
-def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("arguments", [(), (1, 2, 3), (b"", (), 0, 1), (b"", None, 0), (b"", (), None)])
+def test_what_is_no_record_is_refused(arguments: tuple[object, ...]) -> None:
     for read in (compiled.match_features, compiled.result_fields):
         with pytest.raises((TypeError, ValueError)):
-            read(*given)
+            read(*arguments)
 
 
 @given(

@@ -23,7 +23,7 @@ TEXT = (
 )
 
 
-def shown(text: str, query: str, title: str = "t") -> str:
+def snippet_of(text: str, query: str, title: str = "t") -> str:
     hashes = [hash_term(term) for term in extract_terms(query)]
     return read_hit(
         memoryview(encode_record("http://x.org/", title, 19_000, analyze_text(text))), 0, 1.0, hashes
@@ -31,45 +31,45 @@ def shown(text: str, query: str, title: str = "t") -> str:
 
 
 def test_fields_survive_json_and_unicode() -> None:
-    found = read_hit(
+    hit = read_hit(
         memoryview(encode_record('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, analyze_text('say "hi"\tthere'))),
         7,
         2.5,
         [],
     )
-    assert (found.url, found.title, found.snippet) == ('http://x.org/"q"', 'A "title" — ü\u2028', 'say "hi" there')
-    assert (found.doc, found.score, found.date) == (7, 2.5, "2024-01-01")
+    assert (hit.url, hit.title, hit.snippet) == ('http://x.org/"q"', 'A "title" — ü\u2028', 'say "hi" there')
+    assert (hit.doc, hit.score, hit.date) == (7, 2.5, "2024-01-01")
 
 
 def test_the_snippet_holds_the_rarest_terms() -> None:
-    assert "lighthouse museum" in shown(TEXT, "lighthouse founded")
-    assert "founded in 1204" in shown(TEXT, "founded lighthouse")
+    assert "lighthouse museum" in snippet_of(TEXT, "lighthouse founded")
+    assert "founded in 1204" in snippet_of(TEXT, "founded lighthouse")
 
 
 def test_terms_narrow_a_passage_before_the_first_wins() -> None:
     text = "\n".join(f"alpha item {n} " + "filler " * 30 + ("beta" if n == 3 else "") for n in range(6))
-    assert "alpha item 3" in shown(text, "alpha beta")
-    assert "alpha item 0" in shown(text, "alpha")
+    assert "alpha item 3" in snippet_of(text, "alpha beta")
+    assert "alpha item 0" in snippet_of(text, "alpha")
 
 
 def test_stemmed_and_cjk_terms_are_found() -> None:
-    assert "running" in shown("x " * 200 + "\nThe dogs were running home", "dog runs")
-    assert "東京都" in shown("x " * 200 + "\n日本の首都は東京都です", "東京都")
+    assert "running" in snippet_of("x " * 200 + "\nThe dogs were running home", "dog runs")
+    assert "東京都" in snippet_of("x " * 200 + "\n日本の首都は東京都です", "東京都")
 
 
 def test_no_term_shows_the_beginning() -> None:
-    assert shown(TEXT, "zebra").startswith("Velmora lies")
+    assert snippet_of(TEXT, "zebra").startswith("Velmora lies")
 
 
 def test_an_empty_page_has_an_empty_snippet() -> None:
-    assert shown("", "x") == ""
+    assert snippet_of("", "x") == ""
 
 
 @given(st.text(max_size=3000))
 def test_passages_lose_no_word_and_stay_short(text: str) -> None:
-    found = split_passages(text)
-    assert all(0 < len(part) <= PASSAGE_CHARACTERS for part in found)
-    assert "".join("".join(found).split()) == "".join(text.split())
+    passages = split_passages(text)
+    assert all(0 < len(part) <= PASSAGE_CHARACTERS for part in passages)
+    assert "".join("".join(passages).split()) == "".join(text.split())
 
 
 def test_passages_are_bounded() -> None:
@@ -79,13 +79,13 @@ def test_passages_are_bounded() -> None:
 
 @given(st.text(max_size=400), st.text(max_size=400), st.lists(st.text(max_size=10), max_size=5))
 def test_any_text_makes_a_record(title: str, text: str, words: list[str]) -> None:
-    found = read_hit(
+    hit = read_hit(
         memoryview(encode_record("http://x.org/", title, 0, analyze_text(text))),
         0,
         0.0,
         [hash_term(word) for word in words],
     )
-    assert isinstance(found.title + found.snippet, str)
+    assert isinstance(hit.title + hit.snippet, str)
 
 
 PIECES = [
@@ -97,25 +97,27 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=400).map("".join), st.sampled_from(["", "en", "de", "tr"]))
 def test_a_text_analyzed_by_passages_has_the_terms_of_the_whole(text: str, language: str) -> None:
-    found = analyze_text(text, language)
-    assert found.all_terms == " ".join(extract_terms(text, language))
-    assert found.passages == split_passages(text)
-    assert found.terms == [extract_terms(passage, language) for passage in found.passages]
+    analyzed = analyze_text(text, language)
+    assert analyzed.all_terms == " ".join(extract_terms(text, language))
+    assert analyzed.passages == split_passages(text)
+    assert analyzed.terms == [extract_terms(passage, language) for passage in analyzed.passages]
 
 
 def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr(records, "analyze", lambda text, language: seen.append(text) or extract_terms(text, language))
+    passages: list[str] = []
+    monkeypatch.setattr(
+        records, "analyze", lambda text, language: passages.append(text) or extract_terms(text, language)
+    )
     analyze_text("The river port opened in 1887. " * 200, "en")
-    assert sum(map(len, seen)) < 7000
+    assert sum(map(len, passages)) < 7000
 
 
 @pytest.mark.parametrize(
-    ("language", "shown"),
+    ("language", "shown_language"),
     [("en", "en"), ("zz", "zz"), ("zh-Hant", "zh"), ("EN", "en"), ("", ""), ("ceb", ""), ("é1", "")],
 )
-def test_a_record_knows_its_language_and_whether_the_page_is_dated(language: str, shown: str) -> None:
+def test_a_record_knows_its_language_and_whether_the_page_is_dated(language: str, shown_language: str) -> None:
     for is_published in (True, False):
         record = encode_record("http://x.org/", "t", 19_000, analyze_text("text"), language, is_published)
-        found = read_hit(memoryview(record), 0, 0.0, [])
-        assert (found.language, found.is_published, found.date) == (shown, is_published, "2022-01-08")
+        hit = read_hit(memoryview(record), 0, 0.0, [])
+        assert (hit.language, hit.is_published, hit.date) == (shown_language, is_published, "2022-01-08")

@@ -18,7 +18,7 @@ def rewritten(markup: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("markup", "wanted"),
+    ("markup", "expected"),
     [
         ('<a href="x?a=1&amp;b=2#f">', '<a href="/web/1/http://a.example/d/x?a=1&amp;b=2#f"></a>'),
         ('<a href="//b.example">', '<a href="/web/1/http://b.example/"></a>'),
@@ -64,8 +64,8 @@ def rewritten(markup: str) -> str:
         ),
     ],
 )
-def test_what_leads_somewhere_leads_into_the_archive(markup: str, wanted: str) -> None:
-    assert rewritten(markup) == wanted
+def test_what_leads_somewhere_leads_into_the_archive(markup: str, expected: str) -> None:
+    assert rewritten(markup) == expected
 
 
 def test_a_base_is_heeded_and_moved() -> None:
@@ -88,7 +88,7 @@ def test_a_shadow_tree_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("css", "wanted"),
+    ("css", "expected"),
     [
         ("@import 'a.css' screen;", '@import "/web/1cs_/http://a.example/d/a.css" screen;'),
         ("@IMPORT url(a.css);", '@import "/web/1cs_/http://a.example/d/a.css";'),
@@ -99,8 +99,8 @@ def test_a_shadow_tree_is_not_shown() -> None:
         ("b{c:url('</style><a>')}", 'b{c:url("/web/1im_/http://a.example/d/%3C/style%3E%3Ca%3E")}'),
     ],
 )
-def test_style_sheets(css: str, wanted: str) -> None:
-    assert rewrite_css_links(css, BASE, link) == wanted
+def test_style_sheets(css: str, expected: str) -> None:
+    assert rewrite_css_links(css, BASE, link) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which sources share a shard depends on the set of sources alone."""
+"""The sources that share a shard are decided by the set of sources alone."""
 
 import random
 
@@ -34,5 +34,5 @@ def test_a_shard_is_named_by_its_sources_their_links_and_what_is_indexed_of_them
         return shard_id(contents, weights)
 
     assert named((1, 7, 0), (2, 8, 0)) == named((1, 7, 0), (2, 8, 0), weights=Weights(named=9.0))
-    others = [named((1, 7, 0), other) for other in ((2, 8, 0), (3, 8, 0), (2, 9, 0), (2, 8, 1))]
-    assert len({*others, named((1, 7, 0), (2, 8, 0), weights=Weights(anchors=0))}) == 5
+    other_names = [named((1, 7, 0), other) for other in ((2, 8, 0), (3, 8, 0), (2, 9, 0), (2, 8, 1))]
+    assert len({*other_names, named((1, 7, 0), (2, 8, 0), weights=Weights(anchors=0))}) == 5

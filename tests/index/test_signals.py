@@ -1,4 +1,4 @@
-"""What ranking is told of each page of a crawl: what others call it, its host, its address, its copies, its quality."""
+"""The signals of each page of a crawl: the names others give it, its host, its address, its copies, its quality."""
 
 import gzip
 from dataclasses import replace
@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.errors import SourceError
 from webemu.emulator.policy import Blocked, Policy
 from webemu.emulator.policy_filter import apply_policy
@@ -36,25 +36,29 @@ def link(target: str, text: str, rel: str = "") -> str:
     return f'<a href="{target}" rel="{rel}">{text}</a>'
 
 
-def crawl() -> list[Seen]:
-    chapters = [Seen(f"https://tash.net/chapter/{number}", html(f"Chapter {number}", "Text.")) for number in range(25)]
+def crawl() -> list[CaptureSpec]:
+    chapters = [
+        CaptureSpec(f"https://tash.net/chapter/{number}", html(f"Chapter {number}", "Text.")) for number in range(25)
+    ]
     contents = [link(RIVER, "more"), *[link(chapter.url, "more") for chapter in chapters]]
     return [
-        Seen(RIVER, html("River Tash", "The river flows.", link("http://tash.net/river", "on itself"))),
-        Seen("https://a.org/1", html("A", link(RIVER, "The great river"))),
-        Seen("https://a.org/2", html("B", link(RIVER, "The great river"), link(RIVER + "#mouth", "→"))),
-        Seen("https://b.org/", html("C", link(RIVER, "the GREAT river", "external nofollow"))),
-        Seen("https://c.org/1", html("D", link("http://www.tash.net/river/index.html", "the other spelling"))),
-        Seen("https://c.org/2", html("E", link("https://tash.net/old", "the old name"))),
-        Seen("https://tash.net/old", "", status="301 Moved", headers=(("Location", RIVER),)),
-        Seen("https://www.tash.net/", html("F", link(RIVER, "river page"))),
-        Seen("https://tash.net/contents", html("Contents", *contents)),
+        CaptureSpec(RIVER, html("River Tash", "The river flows.", link("http://tash.net/river", "on itself"))),
+        CaptureSpec("https://a.org/1", html("A", link(RIVER, "The great river"))),
+        CaptureSpec("https://a.org/2", html("B", link(RIVER, "The great river"), link(RIVER + "#mouth", "→"))),
+        CaptureSpec("https://b.org/", html("C", link(RIVER, "the GREAT river", "external nofollow"))),
+        CaptureSpec("https://c.org/1", html("D", link("http://www.tash.net/river/index.html", "the other spelling"))),
+        CaptureSpec("https://c.org/2", html("E", link("https://tash.net/old", "the old name"))),
+        CaptureSpec("https://tash.net/old", "", status="301 Moved", headers=(("Location", RIVER),)),
+        CaptureSpec("https://www.tash.net/", html("F", link(RIVER, "river page"))),
+        CaptureSpec("https://tash.net/contents", html("Contents", *contents)),
         *chapters,
-        *[Seen(url, html("Teller", link(RIVER, f"told {number}"))) for number, url in enumerate(TELLERS)],
-        Seen("https://wire.org/bridge?id=7", html("Bridge opened", STORY)),
-        Seen("https://gazette.net/2024/01/bridge", html("Bridge opened", STORY, "This report first appeared in Wire.")),
-        Seen("https://gazette.net/agency/bridge", html("Bridge opened", STORY, "From our agency.")),
-        Seen("https://other.org/bridge", html("Bridge opened", STORY.replace("Ada Brenn", "Odo Pell"))),
+        *[CaptureSpec(url, html("Teller", link(RIVER, f"told {number}"))) for number, url in enumerate(TELLERS)],
+        CaptureSpec("https://wire.org/bridge?id=7", html("Bridge opened", STORY)),
+        CaptureSpec(
+            "https://gazette.net/2024/01/bridge", html("Bridge opened", STORY, "This report first appeared in Wire.")
+        ),
+        CaptureSpec("https://gazette.net/agency/bridge", html("Bridge opened", STORY, "From our agency.")),
+        CaptureSpec("https://other.org/bridge", html("Bridge opened", STORY.replace("Ada Brenn", "Odo Pell"))),
     ]
 
 
@@ -66,13 +70,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def called(collection: Path, folder: Path, leave_out: str = "false") -> dict[str, dict[str, float]]:
-    """What each page is called, by its URL."""
+    """Return the anchor texts of each page, by its URL."""
     with Catalog(collection, read_only=True) as catalog:
-        found = anchors.gather_anchors(catalog.db, folder / "anchors.parquet", leave_out)
+        anchor_rows = anchors.gather_anchors(catalog.db, folder / "anchors.parquet", leave_out)
         urls = dict(catalog.db.execute("SELECT warc_record_offset, url FROM pages").fetchall())
     return {
         urls[offset]: {text: round(weight, 3) for text, weight in texts}
-        for source in found
+        for source in anchor_rows
         for offset, texts in anchors.read_anchors(folder / "anchors.parquet", source, 0, END_OFFSET)
     }
 
@@ -81,7 +85,9 @@ def columns(collection: Path) -> tuple[Columns, dict[str, int]]:
     """The columns of the current snapshot, and which page has which dense id."""
     world = open_world(collection)
     docs = {
-        url: world.page_store.exact(url)[0].doc for url in (seen.url for seen in crawl()) if world.page_store.exact(url)
+        url: world.page_store.exact(url)[0].doc
+        for url in (record.url for record in crawl())
+        if world.page_store.exact(url)
     }
     return Columns(collection / "snapshots" / (current_id(collection) or "") / "columns"), docs
 
@@ -98,9 +104,9 @@ def test_a_page_is_called_what_other_domains_call_it(collection: Path, tmp_path:
 
 def test_links_of_some_pages_can_be_left_out(collection: Path, tmp_path: Path) -> None:
     texts = called(collection, tmp_path, held_out_sql("c.url"))[RIVER]
-    told = {f"told {number}" for number, url in enumerate(TELLERS) if is_held_out(url)}
-    assert told
-    assert not told & texts.keys()
+    anchor_texts = {f"told {number}" for number, url in enumerate(TELLERS) if is_held_out(url)}
+    assert anchor_texts
+    assert not anchor_texts & texts.keys()
     texts = called(collection, tmp_path, "c.url LIKE 'https://teller%'")[RIVER]
     assert texts["river page"] == 0.15
     assert list(texts) == ["The great river", "the old name", "the other spelling", "river page"]
@@ -116,18 +122,18 @@ def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) ->
 
 
 def test_votes_are_the_same_counted_in_parts(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = called(collection, tmp_path)
+    votes = called(collection, tmp_path)
     before = (tmp_path / "anchors.parquet").read_bytes()
     monkeypatch.setattr(anchors, "MAX_LINKS_PER_ROUND", 3)
-    assert called(collection, tmp_path) == whole
+    assert called(collection, tmp_path) == votes
     assert (tmp_path / "anchors.parquet").read_bytes() == before
 
 
 def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection: Path) -> None:
     world = open_world(collection)
-    shown = {hit.url for hit in world.search(Query("bridge opened Velmora museum harbour")).hits}
-    assert "https://other.org/bridge" in shown
-    assert len(shown & {"https://wire.org/bridge?id=7", "https://gazette.net/2024/01/bridge"}) == 1
+    urls = {hit.url for hit in world.search(Query("bridge opened Velmora museum harbour")).hits}
+    assert "https://other.org/bridge" in urls
+    assert len(urls & {"https://wire.org/bridge?id=7", "https://gazette.net/2024/01/bridge"}) == 1
     values, docs = columns(collection)
     copies = duplicates.Duplicates(collection / "snapshots" / (current_id(collection) or "") / duplicates.FOLDER)
     wire, copy = docs["https://wire.org/bridge?id=7"], docs["https://gazette.net/2024/01/bridge"]
@@ -190,8 +196,8 @@ def test_ranks_of_domains_are_those_of_their_hosts(catalog: duckdb.DuckDBPyConne
 def test_a_file_that_is_none_of_ranks_is_refused(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     (tmp_path / "x.gz").write_bytes(b"not gzip")
     (tmp_path / "cut.gz").write_bytes(ranks(tmp_path / "whole.gz", HEADER, *map(str, range(9999))).read_bytes()[:9999])
-    others = [tmp_path / name for name in ("x.gz", "missing", "cut.gz")]
-    for path in (ranks(tmp_path / "r.txt.gz", "host rank"), *others):
+    unreadable = [tmp_path / name for name in ("x.gz", "missing", "cut.gz")]
+    for path in (ranks(tmp_path / "r.txt.gz", "host rank"), *unreadable):
         with pytest.raises(SourceError):
             hosts.import_ranks(catalog, path)
 
@@ -199,18 +205,18 @@ def test_a_file_that_is_none_of_ranks_is_refused(catalog: duckdb.DuckDBPyConnect
 def test_what_is_left_out_for_a_result_is_listed(collection: Path) -> None:
     world = open_world(collection)
     results = world.search(Query("bridge Velmora band"))
-    others = dict(zip([hit.url for hit in results.hits], world.duplicate_urls(results), strict=True))
+    copies_by_url = dict(zip([hit.url for hit in results.hits], world.duplicate_urls(results), strict=True))
     copies = ["https://gazette.net/2024/01/bridge", "https://gazette.net/agency/bridge", "https://wire.org/bridge?id=7"]
-    shown = [url for url in copies if url in others]
-    assert len(shown) == 1
-    assert sorted([*shown, *others[shown[0]]]) == copies
-    assert others["https://other.org/bridge"] == []
+    leaders = [url for url in copies if url in copies_by_url]
+    assert len(leaders) == 1
+    assert sorted([*leaders, *copies_by_url[leaders[0]]]) == copies
+    assert copies_by_url["https://other.org/bridge"] == []
     before = replace(results, query=Query("bridge", as_of=datetime(2001, 1, 1, tzinfo=UTC)))
     assert not any(world.duplicate_urls(before)), "nothing was there yet"
     blocked = apply_policy(world, Policy(blocked=Blocked(domains=("gazette.net",))))
     results = blocked.search(Query("bridge Velmora band"))
-    others = dict(zip([hit.url for hit in results.hits], blocked.duplicate_urls(results), strict=True))
-    assert others["https://wire.org/bridge?id=7"] == []
+    copies_by_url = dict(zip([hit.url for hit in results.hits], blocked.duplicate_urls(results), strict=True))
+    assert copies_by_url["https://wire.org/bridge?id=7"] == []
 
 
 def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -220,7 +226,7 @@ def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyCon
 
 
 def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.warc.gz", [Seen("http://a.org/", html("A", "text"))])
+    source = write(tmp_path / "a.warc.gz", [CaptureSpec("http://a.org/", html("A", "text"))])
     with pytest.raises(SourceError, match="not a ranks file"):
         run(expand_sources([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
     assert not (tmp_path / "c" / "catalog.duckdb").exists()
@@ -229,11 +235,13 @@ def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path)
 def test_titles_that_look_like_queries_are_not_suggested_when_they_are_blocked(tmp_path: Path) -> None:
     bad = ["The \u201cSecret\u201d Plan", "Foo * Bar", "Zebra manual"]
     open_pages = [("The harbour", "A secret plan."), ("Foo baz bar", "Nothing.")]
-    seen = [Seen(f"http://bad.example/{n}", html(title, "Hidden.")) for n, title in enumerate(bad)]
-    seen += [Seen(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    records = [CaptureSpec(f"http://bad.example/{n}", html(title, "Hidden.")) for n, title in enumerate(bad)]
+    records += [
+        CaptureSpec(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
     world = open_world(tmp_path / "c")
     blocked = apply_policy(world, Policy(blocked=Blocked(domains=("bad.example",))))
-    assert {world.suggest(begun, 5)[0] for begun in ("the \u201csec", "foo *", "zeb")} == set(bad)
-    assert [blocked.suggest(begun, 5) for begun in ("the sec", "the \u201csec", "zeb")] == [[], [], []]
+    assert {world.suggest(prefix, 5)[0] for prefix in ("the \u201csec", "foo *", "zeb")} == set(bad)
+    assert [blocked.suggest(prefix, 5) for prefix in ("the sec", "the \u201csec", "zeb")] == [[], [], []]
     assert blocked.suggest("foo", 5) == ["Foo baz bar"]

@@ -40,8 +40,8 @@ def quality(text: str, language: str | None = "en") -> float:
     names = {**measure_quality(text, count)._asdict(), "words": count, "language": language}
     types = {"words": "INT", "language": "VARCHAR", "stop_words": "INT", "signature": "BLOB"}
     row = ", ".join(f"?::{types.get(name, 'FLOAT')} AS {name}" for name in names)
-    found = db.execute(f"SELECT quality(p) FROM (SELECT {row}) p", list(names.values())).fetchone() or (0.0,)
-    return float(found[0])
+    qualities = db.execute(f"SELECT quality(p) FROM (SELECT {row}) p", list(names.values())).fetchone() or (0.0,)
+    return float(qualities[0])
 
 
 def test_prose_is_sound_in_any_script() -> None:
@@ -69,16 +69,16 @@ def test_each_broken_rule_halves_the_quality(text: str, broken: int) -> None:
 
 
 def signature(text: str) -> bytes:
-    found = measure_quality(text, count_words(text)).signature
-    assert found is not None
-    return found
+    text_quality = measure_quality(text, count_words(text)).signature
+    assert text_quality is not None
+    return text_quality
 
 
 def test_signatures_tell_how_alike_texts_are() -> None:
-    own = signature(NUMBERED)
-    assert duplicates.estimate_similarity(own, signature(NUMBERED)) == 1
-    assert duplicates.estimate_similarity(own, signature(NUMBERED.replace("word200", "other"))) > 0.9
-    assert duplicates.estimate_similarity(own, signature(NUMBERED.replace("word", "other"))) < 0.1
+    own_signature = signature(NUMBERED)
+    assert duplicates.estimate_similarity(own_signature, signature(NUMBERED)) == 1
+    assert duplicates.estimate_similarity(own_signature, signature(NUMBERED.replace("word200", "other"))) > 0.9
+    assert duplicates.estimate_similarity(own_signature, signature(NUMBERED.replace("word", "other"))) < 0.1
     kanji = "".join(chr(0x4E00 + 7 * number % 2000) for number in range(400))
     assert duplicates.estimate_similarity(signature(kanji), signature(kanji + "完")) > 0.9
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.crawls import Seen, build_snapshot, html, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured, PayloadError, SnapshotError, ViewUnavailable
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
@@ -22,26 +22,28 @@ FILLER = "The council met on Tuesday and spoke about roads, bridges and the pric
 JAPANESE = "日本の首都は東京都です。人口は千四百万人です。" * 5
 
 
-def first_crawl() -> list[Seen]:
+def first_crawl() -> list[CaptureSpec]:
     return [
-        Seen("https://www.velmora.org/", html("Velmora", "Velmora is a town on the river Tash.", FILLER), 2),
-        Seen("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Ada Brenn.", FILLER), 2),
-        Seen("https://tash.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
-        Seen("https://mirror.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
-        Seen("https://tash.net/guide.pdf", b"%PDF-1.4 broken", 3, mime="application/pdf"),
-        Seen("https://tash.net/logo.png", b"\x89PNG\r\n\x1a\n0000", 3, mime="image/png"),
-        Seen("https://jp.net/tokyo", html("東京", JAPANESE), 4),
-        Seen("http://velmora.org/", "", 2, "301 Moved", headers=(("Location", "https://www.velmora.org/"),)),
-        Seen("https://tash.net/gone", html("Gone", "This page is gone."), 3, "404 Not Found"),
-        Seen("https://tash.net/notes.txt", FILLER + "notes about lighthouses", 3, mime="text/plain"),
-        Seen("dns:tash.net", "20240101120000\ntash.net. 300 IN A 1.2.3.4\n", 3, kind="resource", mime="text/dns"),
+        CaptureSpec("https://www.velmora.org/", html("Velmora", "Velmora is a town on the river Tash.", FILLER), 2),
+        CaptureSpec("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Ada Brenn.", FILLER), 2),
+        CaptureSpec("https://tash.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
+        CaptureSpec("https://mirror.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
+        CaptureSpec("https://tash.net/guide.pdf", b"%PDF-1.4 broken", 3, mime="application/pdf"),
+        CaptureSpec("https://tash.net/logo.png", b"\x89PNG\r\n\x1a\n0000", 3, mime="image/png"),
+        CaptureSpec("https://jp.net/tokyo", html("東京", JAPANESE), 4),
+        CaptureSpec("http://velmora.org/", "", 2, "301 Moved", headers=(("Location", "https://www.velmora.org/"),)),
+        CaptureSpec("https://tash.net/gone", html("Gone", "This page is gone."), 3, "404 Not Found"),
+        CaptureSpec("https://tash.net/notes.txt", FILLER + "notes about lighthouses", 3, mime="text/plain"),
+        CaptureSpec(
+            "dns:tash.net", "20240101120000\ntash.net. 300 IN A 1.2.3.4\n", 3, kind="resource", mime="text/dns"
+        ),
     ]
 
 
-def second_crawl() -> list[Seen]:
+def second_crawl() -> list[CaptureSpec]:
     return [
-        Seen("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Odo Pell.", FILLER), 20),
-        Seen(
+        CaptureSpec("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Odo Pell.", FILLER), 20),
+        CaptureSpec(
             "https://tash.net/river",
             "",
             21,
@@ -52,7 +54,7 @@ def second_crawl() -> list[Seen]:
                 "WARC-Profile": "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
             },
         ),
-        Seen("https://lost.net/x", "", 22, kind="revisit", warc={"WARC-Payload-Digest": "sha1:NOWHERE"}),
+        CaptureSpec("https://lost.net/x", "", 22, kind="revisit", warc={"WARC-Payload-Digest": "sha1:NOWHERE"}),
     ]
 
 
@@ -74,7 +76,7 @@ def web(folder: Path) -> World:
     return open_world(folder)
 
 
-def found(web: World, text: str, **options: object) -> list[str]:
+def urls_of_hits(web: World, text: str, **options: object) -> list[str]:
     return [hit.url for hit in web.search(Query(text, **options)).hits]  # type: ignore[arg-type]
 
 
@@ -86,7 +88,7 @@ def test_the_page_that_says_it_comes_first_and_shows_it(web: World) -> None:
 
 
 def test_exact_duplicates_are_shown_once_by_url(web: World) -> None:
-    assert [url for url in found(web, "river tash") if url.endswith("/river")] == ["https://mirror.net/river"]
+    assert [url for url in urls_of_hits(web, "river tash") if url.endswith("/river")] == ["https://mirror.net/river"]
 
 
 @pytest.mark.parametrize(
@@ -103,16 +105,16 @@ def test_exact_duplicates_are_shown_once_by_url(web: World) -> None:
     ],
 )
 def test_every_operator_finds_its_page(web: World, query: str, expected: str) -> None:
-    assert found(web, query)[:1] == [expected]
+    assert urls_of_hits(web, query)[:1] == [expected]
 
 
 @pytest.mark.parametrize("query", ["", "zzzz", "mayor filetype:pdf", '"Velmora past flows"', "site:nowhere.org", "?!"])
 def test_no_result_is_an_empty_answer(web: World, query: str) -> None:
-    assert found(web, query) == []
+    assert urls_of_hits(web, query) == []
 
 
 def test_unsuccessful_pages_are_not_found_but_can_be_read(web: World) -> None:
-    assert found(web, '"This page is gone"') == []
+    assert urls_of_hits(web, '"This page is gone"') == []
     page = web.fetch(PageRequest("https://tash.net/gone"))
     assert (page.capture.status, page.title) == (404, "Gone")
 
@@ -123,7 +125,7 @@ def test_as_of_finds_and_opens_the_version_of_that_day(web: World) -> None:
     assert "Ada Brenn" in hit.snippet
     assert "Ada Brenn" in web.fetch(PageRequest(hit.url, at_time=day)).content
     assert "Odo Pell" in web.fetch(PageRequest(hit.url)).content
-    assert found(web, "mayor", as_of=datetime(2023, 1, 1, tzinfo=UTC)) == []
+    assert urls_of_hits(web, "mayor", as_of=datetime(2023, 1, 1, tzinfo=UTC)) == []
 
 
 def test_a_revisit_has_its_own_date_and_the_body_it_repeats(web: World) -> None:
@@ -256,31 +258,31 @@ def test_a_snapshot_is_verified_and_damage_is_told(files: tuple[Path, Path], tmp
 
 def every_file(folder: Path) -> list[Path]:
     snapshot = folder / "snapshots" / (current_id(folder) or "")
-    own = [path for path in snapshot.rglob("*") if path.is_file()]
+    own_files = [path for path in snapshot.rglob("*") if path.is_file()]
     shards = [path for path in (folder / "shards").rglob("*") if path.is_file() and path.stat().st_nlink == 1]
-    return own + shards
+    return own_files + shards
 
 
 def test_a_flipped_byte_in_any_file_is_told(files: tuple[Path, Path], tmp_path: Path) -> None:
     ingest(tmp_path / "c", files[0])
     for path in every_file(tmp_path / "c"):
-        whole = path.read_bytes()
-        if not whole:
+        content = path.read_bytes()
+        if not content:
             continue
-        middle = len(whole) // 2
-        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
         faults: list[str] = []
         try:
             verify_snapshot(tmp_path / "c", current_id(tmp_path / "c") or "", faults.append)
         finally:
-            path.write_bytes(whole)
+            path.write_bytes(content)
         assert faults, path
 
 
 def test_another_file_of_the_same_name_is_not_read_for_the_first(tmp_path: Path) -> None:
-    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    warc = write(tmp_path / "x.warc.gz", [CaptureSpec("http://aaa.example/", html("A", "first"))])
     ingest(tmp_path / "c", warc)
-    write(warc, [Seen("http://bbb.example/", html("B", "other"))])
+    write(warc, [CaptureSpec("http://bbb.example/", html("B", "other"))])
     ingest(tmp_path / "c", warc)
     web = open_world(tmp_path / "c")
     assert b"other" in web.payload(PageRequest("http://bbb.example/", "raw"))[1].body
@@ -292,7 +294,7 @@ def test_another_file_of_the_same_name_is_not_read_for_the_first(tmp_path: Path)
 
 
 def test_a_moved_file_is_found_again(tmp_path: Path) -> None:
-    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    warc = write(tmp_path / "x.warc.gz", [CaptureSpec("http://aaa.example/", html("A", "first"))])
     ingest(tmp_path / "c", warc)
     before = current_id(tmp_path / "c")
     ingest(tmp_path / "c", warc.rename(tmp_path / "y.warc.gz"))
@@ -304,8 +306,8 @@ def test_a_file_of_ftp_is_opened_and_a_urn_is_not_taken_for_its_page(tmp_path: P
     warc = write(
         tmp_path / "x.warc.gz",
         [
-            Seen("ftp://files.example/README", "read me", kind="resource", mime="text/plain"),
-            Seen("https://files.example/page", html("A", "first")),
+            CaptureSpec("ftp://files.example/README", "read me", kind="resource", mime="text/plain"),
+            CaptureSpec("https://files.example/page", html("A", "first")),
         ],
     )
     ingest(tmp_path / "c", warc)

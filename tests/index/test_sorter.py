@@ -18,10 +18,10 @@ def test_pairs_come_by_key_and_then_as_they_were_given(at_once: int, monkeypatch
     pairs = [(dice.randbytes(dice.randint(1, 3)), b"%d" % number) for number in range(400)]
     pairs += [(b"\0", b""), (b"\xff\xff", b"last"), (b"\0", b"again")]
     with duckdb.connect() as db:
-        taken = PairSorter(db)
+        filled = PairSorter(db)
         for key, value in pairs:
-            taken.add(key, value)
-        assert list(taken) == sorted(pairs, key=lambda pair: pair[0])
+            filled.add(key, value)
+        assert list(filled) == sorted(pairs, key=lambda pair: pair[0])
 
 
 def test_nothing_is_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.index.here import Here
 from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
 from webemu.emulator.policy import Blocked, Policy
@@ -35,10 +35,10 @@ NEWS = " ".join(
     f"On day {n} the council of the harbour heard {n * 7} fishermen who were tired of the fog." for n in range(40)
 )
 FEW = [
-    Seen("https://one.example/old", status="301 Moved", headers=(("Location", "https://two.example/newer"),)),
-    Seen("https://two.example/newer", html("New home", "Where the old address leads to")),
-    *(Seen(f"https://{name}.example/news", html("Harbour news", NEWS)) for name in ("three", "nine", "ten")),
-    Seen("https://six.example/gone", html("Not here", "Nothing"), status="404 Not Found"),
+    CaptureSpec("https://one.example/old", status="301 Moved", headers=(("Location", "https://two.example/newer"),)),
+    CaptureSpec("https://two.example/newer", html("New home", "Where the old address leads to")),
+    *(CaptureSpec(f"https://{name}.example/news", html("Harbour news", NEWS)) for name in ("three", "nine", "ten")),
+    CaptureSpec("https://six.example/gone", html("Not here", "Nothing"), status="404 Not Found"),
 ]
 
 
@@ -52,23 +52,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path) -> PartitionSet:
+def partition_set(folder: Path) -> PartitionSet:
     return split_collection(folder, PARTS, 2)
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> World:
+def whole_world(folder: Path) -> World:
     return open_world(folder)
 
 
 @pytest.fixture
-def here(folder: Path, made: PartitionSet) -> Here:
-    return Here(folder, made)
+def here(folder: Path, partition_set: PartitionSet) -> Here:
+    return Here(folder, partition_set)
 
 
 @pytest.fixture
-def parted(made: PartitionSet, here: Here) -> World:
-    return partitioned_world("default", made, here)
+def parted(partition_set: PartitionSet, here: Here) -> World:
+    return partitioned_world("default", partition_set, here)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def urls_of(world: World, query: Query) -> list[str]:
 
 
 def read(world: World, url: str) -> tuple[str, ...]:
-    """What a visit gives, or the reason why it gives nothing."""
+    """Return the outcome of a visit, or the reason why it has none."""
     try:
         page = world.fetch(PageRequest(url))
     except EmulatorError as error:
@@ -102,16 +102,16 @@ def test_a_url_is_in_the_part_that_sql_says() -> None:
     urls = [f"https://a.example/{n}?ö" for n in range(100)]
     for number in range(4):
         inside = Partition(number, 4).membership_sql("?")
-        said = {url for url in urls if duckdb.execute(f"SELECT {inside}", [url]).fetchall()[0][0]}
-        assert said == {url for url in urls if partition_of(url, 4) == number}
+        inside_urls = {url for url in urls if duckdb.execute(f"SELECT {inside}", [url]).fetchall()[0][0]}
+        assert inside_urls == {url for url in urls if partition_of(url, 4) == number}
 
 
-def test_every_capture_is_there_and_says_the_same(folder: Path, whole: World, parted: World, here: Here) -> None:
+def test_every_capture_is_there_and_says_the_same(folder: Path, whole_world: World, parted: World, here: Here) -> None:
     for url in all_urls(folder):
-        one = [capture._replace(doc=0) for capture in whole.page_store.exact(url)]
-        assert [capture._replace(doc=0) for capture in parted.page_store.exact(url)] == one
-        assert here.asked[-1] == ("exact", (partition_of(url, PARTS),))
-        assert read(parted, url) == read(whole, url)
+        captures = [capture._replace(doc=0) for capture in whole_world.page_store.exact(url)]
+        assert [capture._replace(doc=0) for capture in parted.page_store.exact(url)] == captures
+        assert here.calls[-1] == ("exact", (partition_of(url, PARTS),))
+        assert read(parted, url) == read(whole_world, url)
 
 
 def test_a_redirect_leads_into_another_part(parted: World) -> None:
@@ -120,34 +120,34 @@ def test_a_redirect_leads_into_another_part(parted: World) -> None:
     assert (page.capture.url, page.redirects) == (FEW[1].url, (FEW[0].url,))
 
 
-def test_other_spellings_are_looked_for_in_all_parts(folder: Path, whole: World, parted: World) -> None:
+def test_other_spellings_are_looked_for_in_all_parts(folder: Path, whole_world: World, parted: World) -> None:
     spelled = [url.replace("https://", "http://www.") + "?utm_source=a" for url in all_urls(folder)[::25]]
     for url in spelled:
-        one, other = whole.captures(url), parted.captures(url)
-        assert [capture._replace(doc=0) for capture in other] == [capture._replace(doc=0) for capture in one]
+        captures, other = whole_world.captures(url), parted.captures(url)
+        assert [capture._replace(doc=0) for capture in other] == [capture._replace(doc=0) for capture in captures]
 
 
-def test_searches_find_the_same_first(whole: World, parted: World, questions: list[str]) -> None:
-    found = [(urls_of(whole, Query(text)), urls_of(parted, Query(text))) for text in questions]
-    assert sum(one[:1] == other[:1] for one, other in found) >= 97
-    shared = sum(len(set(one) & set(other)) for one, other in found)
-    assert shared > 0.93 * sum(len(one) for one, _ in found)
+def test_searches_find_the_same_first(whole_world: World, parted: World, questions: list[str]) -> None:
+    url_pairs = [(urls_of(whole_world, Query(text)), urls_of(parted, Query(text))) for text in questions]
+    assert sum(one[:1] == other[:1] for one, other in url_pairs) >= 97
+    shared = sum(len(set(one) & set(other)) for one, other in url_pairs)
+    assert shared > 0.93 * sum(len(one) for one, _ in url_pairs)
 
 
 @pytest.mark.parametrize("engine", ["plain", "weak"])
-def test_other_engines_too(engine: str, whole: World, parted: World, questions: list[str]) -> None:
+def test_other_engines_too(engine: str, whole_world: World, parted: World, questions: list[str]) -> None:
     for text in questions[:20]:
-        one, other = urls_of(whole, Query(text, engine=engine)), urls_of(parted, Query(text, engine=engine))
-        assert len(set(one) & set(other)) >= 0.7 * len(one)
+        urls, other = urls_of(whole_world, Query(text, engine=engine)), urls_of(parted, Query(text, engine=engine))
+        assert len(set(urls) & set(other)) >= 0.7 * len(urls)
 
 
-def test_words_are_as_frequent_as_in_the_whole(whole: World, parted: World, questions: list[str]) -> None:
+def test_words_are_as_frequent_as_in_the_whole(whole_world: World, parted: World, questions: list[str]) -> None:
     for word in {word for text in questions for word in text.split()}:
-        assert parted.ranker.frequency(word) == whole.ranker.frequency(word)
-        assert list(parted.ranker.terms(word, "the town")) == list(whole.ranker.terms(word, "the town"))
+        assert parted.ranker.frequency(word) == whole_world.ranker.frequency(word)
+        assert list(parted.ranker.terms(word, "the town")) == list(whole_world.ranker.terms(word, "the town"))
 
 
-def test_pages_of_results_follow_one_another(whole: World, parted: World) -> None:
+def test_pages_of_results_follow_one_another(whole_world: World, parted: World) -> None:
     for text in ("site:en.openlexicon.org", "town", "after:2020-01-01 -town"):
         pages = [urls_of(parted, Query(text, page=page)) for page in range(1, 6)]
         listed = [url for page in pages for url in page]
@@ -158,44 +158,47 @@ def test_pages_of_results_follow_one_another(whole: World, parted: World) -> Non
 def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: Here) -> None:
     first = parted.search(Query("river of the town"))
     copied = [hit for hit in first.hits if parted.ranker.duplicates(hit.doc)]
-    here.asked.clear()
+    here.calls.clear()
     assert parted.search(Query("river of the town")) == first
-    assert here.asked == [("rank_partition", (0, 1, 2))]
+    assert here.calls == [("rank_partition", (0, 1, 2))]
     parted.duplicate_urls(first)
-    assert [method for method, _ in here.asked].count("copies_in") == len(copied) < len(first.hits)
+    assert [method for method, _ in here.calls].count("copies_in") == len(copied) < len(first.hits)
 
 
-def test_copies_are_collapsed_over_parts(whole: World, parted: World) -> None:
+def test_copies_are_collapsed_over_parts(whole_world: World, parted: World) -> None:
     query = Query("harbour council fishermen fog")
-    assert len({partition_of(seen.url, PARTS) for seen in FEW[2:5]}) > 1
-    one, other = whole.search(query), parted.search(query)
-    copies = [{one.hits[0].url, *whole.duplicate_urls(one)[0]}, {other.hits[0].url, *parted.duplicate_urls(other)[0]}]
-    assert copies == [{seen.url for seen in FEW[2:5]}] * 2
+    assert len({partition_of(record.url, PARTS) for record in FEW[2:5]}) > 1
+    results, other = whole_world.search(query), parted.search(query)
+    copies = [
+        {results.hits[0].url, *whole_world.duplicate_urls(results)[0]},
+        {other.hits[0].url, *parted.duplicate_urls(other)[0]},
+    ]
+    assert copies == [{record.url for record in FEW[2:5]}] * 2
 
 
-def test_lists_hosts_and_completions_are_those_of_the_whole(whole: World, parted: World) -> None:
+def test_lists_hosts_and_completions_are_those_of_the_whole(whole_world: World, parted: World) -> None:
     def listed(world: World) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         for key, captures in world.listing("", "\U0010ffff"):
             yield key, [(capture.url, capture.time) for capture in captures]
 
-    assert list(listed(parted)) == list(listed(whole))
+    assert list(listed(parted)) == list(listed(whole_world))
     assert parted.knows_host("six.example")
     assert not parted.knows_host("seven.example")
-    assert parted.suggest("the", 10) == whole.suggest("the", 10)
-    assert [one.name for one in parted.archives()] == [one.name for one in whole.archives()]
+    assert parted.suggest("the", 10) == whole_world.suggest("the", 10)
+    assert [one.name for one in parted.archives()] == [one.name for one in whole_world.archives()]
     missing = parted.error_page_of("six.example")
     assert missing is not None
     assert missing[0].url == "https://six.example/gone"
-    assert {**parted.figures(), "parts": 0} == {**whole.figures(), "parts": 0}
+    assert {**parted.figures(), "parts": 0} == {**whole_world.figures(), "parts": 0}
 
 
 def test_a_session_sees_nothing_of_what_is_blocked(parted: World) -> None:
     world = apply_policy(
         parted, Policy(blocked=Blocked(domains=("openlexicon.org",)), as_of=datetime(2030, 1, 1, tzinfo=UTC))
     )
-    found = [url for page in range(1, 4) for url in urls_of(world, Query("river town mayor", page=page))]
-    assert found
-    assert not [url for url in found if "openlexicon.org" in url]
+    urls = [url for page in range(1, 4) for url in urls_of(world, Query("river town mayor", page=page))]
+    assert urls
+    assert not [url for url in urls if "openlexicon.org" in url]
     with pytest.raises(NotCaptured):
         world.fetch(PageRequest("https://en.openlexicon.org/wiki/Main_Page"))
 
@@ -203,21 +206,23 @@ def test_a_session_sees_nothing_of_what_is_blocked(parted: World) -> None:
 def test_what_ranked_a_page_is_told(parted: World) -> None:
     results = parted.search(Query("river", explain=True))
     assert len(results.explanations) == len(results.hits)
-    for hit, told in zip(results.hits, results.explanations, strict=True):
-        assert hit.score == pytest.approx(told["bm25"] * told["factor"], rel=1e-3)
+    for hit, explanation in zip(results.hits, results.explanations, strict=True):
+        assert hit.score == pytest.approx(explanation["bm25"] * explanation["factor"], rel=1e-3)
 
 
 def test_the_same_parts_again_and_nothing_of_the_collection_changed(
-    folder: Path, made: PartitionSet, whole: World
+    folder: Path, partition_set: PartitionSet, whole_world: World
 ) -> None:
-    assert split_collection(folder, PARTS, 2) == made == read_partitions(folder, PARTS)
-    assert current_id(folder) == whole.snapshot
-    assert [current_id(partition_folder(folder, PARTS, number)) for number in range(PARTS)] == [*made.snapshots]
+    assert split_collection(folder, PARTS, 2) == partition_set == read_partitions(folder, PARTS)
+    assert current_id(folder) == whole_world.snapshot
+    assert [current_id(partition_folder(folder, PARTS, number)) for number in range(PARTS)] == [
+        *partition_set.snapshots
+    ]
     with pytest.raises(SnapshotError, match="not split into 7 partitions"):
         read_partitions(folder, 7)
 
 
-def test_a_plan_without_words_gives_urls(whole: World, parted: World) -> None:
+def test_a_plan_without_words_gives_urls(whole_world: World, parted: World) -> None:
     plan = parted.ranker.plan(ParsedQuery())
-    found = parted.search(Query("river")).hits[0]
-    assert plan.render_hit(found.doc, 0.0).url == found.url
+    hit = parted.search(Query("river")).hits[0]
+    assert plan.render_hit(hit.doc, 0.0).url == hit.url

@@ -16,8 +16,8 @@ from webemu.index.text import IndexEntry, compute_segment_bases, open_index, wri
 RANDOM = Random(3)
 TEXTS = [" ".join(f"w{RANDOM.randrange(10**7)}" for _ in range(200)) for _ in range(800)]
 ENTRIES = [
-    IndexEntry(f"http://s{n}.example/", f"Page {n}", said, "text/html", "en", "2024-01-01")
-    for n, said in enumerate(TEXTS)
+    IndexEntry(f"http://s{n}.example/", f"Page {n}", words, "text/html", "en", "2024-01-01")
+    for n, words in enumerate(TEXTS)
 ]
 
 
@@ -29,7 +29,7 @@ def engine(folder: Path) -> RankEngine:
     return RankEngine(IndexFiles(index, bases, [], [], nothing, nothing), FLAT_BM25)
 
 
-def found(engine: RankEngine, query: str) -> list[tuple[float, int]]:
+def ranking(engine: RankEngine, query: str) -> list[tuple[float, int]]:
     plan = engine.plan(parse_query(query))
     assert plan.query is not None
     hits = engine.reader.search(plan.query, 20)[0]
@@ -40,12 +40,12 @@ def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert write_index(tmp_path / "one", ENTRIES) == len(ENTRIES)
     monkeypatch.setattr(text, "MAX_WRITER_CHARACTERS", 100_000)
     assert write_index(tmp_path / "many", ENTRIES) == len(ENTRIES)
-    one, many = engine(tmp_path / "one"), engine(tmp_path / "many")
-    assert len(many.reader.bases) > 8 > len(one.reader.bases)
+    single, many = engine(tmp_path / "one"), engine(tmp_path / "many")
+    assert len(many.reader.bases) > 8 > len(single.reader.bases)
     for number in (0, 399, 799):
         query = " ".join(ENTRIES[number].terms.split()[:3])
-        assert found(one, query) == found(many, query)
-        assert found(one, query)[-1][1] == number
+        assert ranking(single, query) == ranking(many, query)
+        assert ranking(single, query)[-1][1] == number
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "one"]
 
 

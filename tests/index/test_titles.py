@@ -19,7 +19,7 @@ def titles(tmp_path_factory: pytest.TempPathFactory) -> Titles:
 
 
 @pytest.mark.parametrize(
-    ("begun", "found"),
+    ("prefix", "expected"),
     [
         ("light", ["Light", "Lighthouse museum", "Lighthouses | Aldmere", "The old lighthouse of Aldmere"]),
         ("Lighthouse", ["Lighthouse museum", "The old lighthouse of Aldmere", "Lighthouses | Aldmere"]),
@@ -38,14 +38,14 @@ def titles(tmp_path_factory: pytest.TempPathFactory) -> Titles:
         ("l" * 10_000, []),
     ],
 )
-def test_a_title_is_found_by_how_any_of_its_words_begins(titles: Titles, begun: str, found: list[str]) -> None:
-    assert titles.suggest(begun, 10) == found
-    assert titles.suggest(begun, 1) == found[:1]
+def test_a_title_is_found_by_how_any_of_its_words_begins(titles: Titles, prefix: str, expected: list[str]) -> None:
+    assert titles.suggest(prefix, 10) == expected
+    assert titles.suggest(prefix, 1) == expected[:1]
 
 
 def test_the_same_titles_give_the_same_bytes(tmp_path: Path) -> None:
-    for name, given in (("a", [*SITES, *WORDS]), ("b", [*SITES, *WORDS]), ("none", [])):
-        write_titles(tmp_path / name, given)
+    for name, titles_given in (("a", [*SITES, *WORDS]), ("b", [*SITES, *WORDS]), ("none", [])):
+        write_titles(tmp_path / name, titles_given)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
     assert Titles(tmp_path / "none").suggest("a", 3) == []

@@ -12,7 +12,7 @@ from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, sample_texts,
 TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
 
 
-def known(folder: Path, titles: Sequence[str], texts: Sequence[str] = ()) -> Vocabulary:
+def write_vocabulary(folder: Path, titles: Sequence[str], texts: Sequence[str] = ()) -> Vocabulary:
     write_words(folder / "words.txt", titles, texts)
     return Vocabulary(folder / "words.txt")
 
@@ -25,17 +25,19 @@ def known(folder: Path, titles: Sequence[str], texts: Sequence[str] = ()) -> Voc
     ],
 )
 def test_the_nearest_word_is_another_one(tmp_path: Path, word: str, nearest: str | None) -> None:
-    words = known(tmp_path, TITLES, ["one harbour", "two: HARBOUR, harbour", "a lantern"])
+    words = write_vocabulary(tmp_path, TITLES, ["one harbour", "two: HARBOUR, harbour", "a lantern"])
     assert next(iter(words.nearest(word)), None) == nearest
 
 
 def test_of_words_as_near_the_frequent_one_is_first(tmp_path: Path) -> None:
-    words = known(tmp_path, [], ["harder harden garden", "harder harden garden", "harden", "horde it harden"])
+    words = write_vocabulary(
+        tmp_path, [], ["harder harden garden", "harder harden garden", "harden", "horde it harden"]
+    )
     assert words.nearest("hardem") == ["harden", "harder", "garden"]
 
 
 def test_no_words_are_near_where_there_are_none(tmp_path: Path) -> None:
-    assert known(tmp_path, []).nearest("word") == []
+    assert write_vocabulary(tmp_path, []).nearest("word") == []
 
 
 def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

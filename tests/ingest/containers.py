@@ -37,7 +37,7 @@ class Container(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What became of the bytes of a file."""
+    """The bytes of a file, accounted for: the records and the parts that were skipped."""
 
     records: list[Record]
     skips: list[Skip]
@@ -53,22 +53,24 @@ def account(data: bytes, folder: Path, name: str) -> Account:
         path, skips = make_seekable(source, detected, folder / "copy.warc.gz")
     except SourceError as error:
         return Account([], [Skip("unreadable-source", 0, len(data), error.message)], "unreadable")
-    found = list(read_records(path))
-    if any(isinstance(one, Skip) and one.reason == "records-share-member" for one in found):
+    items = list(read_records(path))
+    if any(isinstance(one, Skip) and one.reason == "records-share-member" for one in items):
         path, skips = make_seekable(source, WARC_GZ_ONE_MEMBER, folder / "copy.warc.gz")
-        found = list(read_records(path))
-    rest = [one for one in found if isinstance(one, Skip) and (one.reason != "empty-file" or not data)]
+        items = list(read_records(path))
+    item_skips = [one for one in items if isinstance(one, Skip) and (one.reason != "empty-file" or not data)]
     return Account(
-        [one for one in found if isinstance(one, Record)], [*skips, *rest], detected.name if detected else "unreadable"
+        [one for one in items if isinstance(one, Record)],
+        [*skips, *item_skips],
+        detected.name if detected else "unreadable",
     )
 
 
 def bodies(seed: int = 7) -> list[bytes]:
     """Payloads of many sizes, some of which do not compress, a few larger than a block of zstd."""
-    chosen = random.Random(seed)
+    rng = random.Random(seed)
     sizes = [40, 300, 900, 2000, 150_000, 5000, 70, 700, 3000, 60, 20_000, 1200]
     return [
-        chosen.randbytes(size) if number % 3 == 0 else b" ".join(chosen.choices(WORDS, k=size // 7))
+        rng.randbytes(size) if number % 3 == 0 else b" ".join(rng.choices(WORDS, k=size // 7))
         for number, size in enumerate(sizes)
     ]
 
@@ -107,12 +109,12 @@ def _zst_with_dictionary() -> Container:
 
 def _arc_records() -> list[bytes]:
     info = b"1 0 Tests\nURL IP-address Archive-date Content-type Archive-length\n"
-    made = [b"filedesc://file.arc 0.0.0.0 20080430204825 text/plain %d\n" % len(info) + info + b"\n"]
+    arc_lines = [b"filedesc://file.arc 0.0.0.0 20080430204825 text/plain %d\n" % len(info) + info + b"\n"]
     for number, body in enumerate(bodies()):
         block = flawed.HTTP + body
         line = b"http://%d.example/ 1.2.3.4 20080430204825 text/html %d\n" % (number, len(block))
-        made.append(line + block + b"\n")
-    return made
+        arc_lines.append(line + block + b"\n")
+    return arc_lines
 
 
 def _wacz(*, seekable: bool, method: int = zipfile.ZIP_STORED) -> Container:

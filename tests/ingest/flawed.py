@@ -52,11 +52,11 @@ def sha1(block: bytes) -> str:
 
 
 def response(
-    url: str = "http://a.example/", body: bytes = b"<p>Hello</p>", http: bytes = HTTP, **rest: object
+    url: str = "http://a.example/", body: bytes = b"<p>Hello</p>", http: bytes = HTTP, **options: object
 ) -> bytes:
     """A response record; `rest` as for `record`, with headers added to its Content-Type."""
-    headers = (("Content-Type", "application/http; msgtype=response"), *rest.pop("headers", ()))  # type: ignore[misc]
-    return record(http + body, "response", url, headers=headers, **rest)  # type: ignore[arg-type]
+    headers = (("Content-Type", "application/http; msgtype=response"), *options.pop("headers", ()))  # type: ignore[misc]
+    return record(http + body, "response", url, headers=headers, **options)  # type: ignore[arg-type]
 
 
 BEFORE = response("http://before.example/")
@@ -94,8 +94,8 @@ def old_and_new_versions() -> bytes:
 
 
 def lower_case_heads() -> bytes:
-    head, _, rest = response("http://odd.example/").partition(b"\r\n\r\n")
-    return BEFORE + head.lower() + b"\r\n\r\n" + rest + AFTER
+    head, _, remainder = response("http://odd.example/").partition(b"\r\n\r\n")
+    return BEFORE + head.lower() + b"\r\n\r\n" + remainder + AFTER
 
 
 def repeated_headers() -> bytes:
@@ -285,13 +285,17 @@ def lz4() -> bytes:
 
 def arc(*, version: int = 1, gz: bool = False, lengths: tuple[int, ...] = (0, 0)) -> bytes:
     """A file head and two pages; `lengths` is added to what their lines state."""
-    rest = {1: "text/html", 2: "text/html 200 - - 0 file.arc"}[version]
+    version_fields = {1: "text/html", 2: "text/html 200 - - 0 file.arc"}[version]
     columns = "URL IP-address Archive-date Content-type Archive-length\n"
     info = f"{version} 0 Tests\n{columns}\n".encode()
-    records = [f"filedesc://file.arc 0.0.0.0 20080430204825 {rest} {len(info)}\n".encode() + info]
+    records = [f"filedesc://file.arc 0.0.0.0 20080430204825 {version_fields} {len(info)}\n".encode() + info]
     for page, wrong in zip((b"first", b"second"), lengths, strict=True):
         block = HTTP + b"<p>" + page + b"</p>"
-        line = b"http://%s.example/a b 1.2.3.4 20080430204825 %s %d\n" % (page, rest.encode(), len(block) + wrong)
+        line = b"http://%s.example/a b 1.2.3.4 20080430204825 %s %d\n" % (
+            page,
+            version_fields.encode(),
+            len(block) + wrong,
+        )
         records.append(line + block + b"\n")
     return packed(*records) if gz else b"".join(records)
 

@@ -1,4 +1,4 @@
-"""Which encoding a document is in: a BOM before the header, the header before a declaration, that before a guess."""
+"""The encoding of a document: a BOM goes before the header, the header before a declaration, that before a guess."""
 
 import os
 import re
@@ -139,6 +139,6 @@ def test_pages_of_the_web_platform_tests(number: str, encoding: str, title: str)
     headers = page.with_name(page.name + ".headers")
     stated = re.search(r"charset=(\S+)", headers.read_text() if headers.exists() else "")
     body = page.read_bytes()
-    found = sniff_charset(body, stated[1] if stated else None)
-    assert found == encoding
-    assert title in extract_html(body.decode(found), "http://w3.org/").title
+    codec = sniff_charset(body, stated[1] if stated else None)
+    assert codec == encoding
+    assert title in extract_html(body.decode(codec), "http://w3.org/").title

@@ -50,6 +50,7 @@ def test_a_bad_archive_alone_fails_and_makes_no_snapshot(name: str, tmp_path: Pa
         done = ingest(tmp_path / "r", path)
         assert done.returncode == 1
         assert f"no record bad.warc.gz: {BAD[name][1]}\n" in done.stdout
+        assert "next      name whole files of a format that is read: ARC, " in done.stdout
         assert "Traceback" not in done.stderr
         assert not (tmp_path / "r/c/CURRENT").exists()
         assert not (tmp_path / "r/c/snapshots").exists()
@@ -76,9 +77,9 @@ def test_an_archive_without_captures_makes_no_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_damaged_wacz_is_counted_once_and_not_tried_again(tmp_path: Path) -> None:
-    whole = CONTAINERS["wacz"].data
+    sound = CONTAINERS["wacz"].data
     path = tmp_path / "damaged.wacz"
-    path.write_bytes(whole[:12_000] + flawed.noise(700) + whole[12_000:])
+    path.write_bytes(sound[:12_000] + flawed.noise(700) + sound[12_000:])
     first = ingest(tmp_path / "r", path)
     assert (first.returncode, "0 failed" in first.stdout) == (0, True)
     assert "damaged-zip" in first.stdout

@@ -60,7 +60,7 @@ def sha1(body: bytes) -> str:
 
 
 def both_read(path: Path) -> bool:
-    """Whether two independent readers found the same records in a file, by the inventory beside the archives."""
+    """Return True if two independent readers found the same records in a file, by the inventory beside the archives."""
     with (ARCHIVES / "INVENTORY.tsv").open(encoding="utf-8") as file:
         rows = {row["path"]: row for row in csv.DictReader(file, delimiter="\t")}
     row = rows.get(path.relative_to(ARCHIVES).as_posix())
@@ -100,10 +100,10 @@ def text(value: bytes) -> str:
 
 
 def same(payload: Payload, recorded: Recorded) -> bool:
-    """Whether a payload is what was recorded: status, headers in order, and the bytes its writer hashed."""
+    """Return True if a payload is as recorded: status, headers in order, and the bytes its writer hashed."""
     headers = [(text(name), text(value)) for name, value in payload.headers]
-    whole = sha1(payload.body) == recorded.digest or payload.body == dechunk(recorded.body)
-    return whole and payload.status == recorded.status and headers == recorded.headers
+    is_same_body = sha1(payload.body) == recorded.digest or payload.body == dechunk(recorded.body)
+    return is_same_body and payload.status == recorded.status and headers == recorded.headers
 
 
 def test_no_archive_stops_the_run_and_every_drop_is_counted(corpus: tuple[Path, Report]) -> None:
@@ -162,8 +162,8 @@ def test_old_common_crawl_bodies_are_read_whatever_their_headers_say(corpus: tup
 
 def test_the_docs_show_these_drops(corpus: tuple[Path, Report]) -> None:
     page = (Path(__file__).parents[2] / "docs/corpus.md").read_text(encoding="utf-8")
-    shown = page.partition("## By reason")[2].partition("```")[0]
-    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| \d+ \| \d+ \|$", shown, re.MULTILINE)
+    table = page.partition("## By reason")[2].partition("```")[0]
+    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| \d+ \| \d+ \|$", table, re.MULTILINE)
     assert {reason: int(count) for reason, count in rows} == corpus[1].drops
     assert f"| all | {corpus[1].added} | " in page
     assert f" | {corpus[1].captures} | {corpus[1].pages} |\n" in page

@@ -27,10 +27,10 @@ def drops(folder: Path, data: bytes) -> list[str]:
     path = folder / "one.warc"
     path.write_bytes(data)
     [record] = (one for one in read_records(path) if isinstance(one, Record))
-    found = read_capture(record, RequestMetadata(), None)
-    assert found.row is not None
-    assert record.type == "revisit" or found.page is not None
-    return [reason for reason, _ in found.drops]
+    capture = read_capture(record, RequestMetadata(), None)
+    assert capture.row is not None
+    assert record.type == "revisit" or capture.page is not None
+    return [reason for reason, _ in capture.drops]
 
 
 def stated(body: bytes, http: bytes = flawed.HTTP, kind: str = "response", **digests: str) -> bytes:

@@ -23,17 +23,17 @@ CONTENT = flawed.packed(*(flawed.response(f"http://{n}.example/", flawed.noise(2
 
 @dataclass
 class Host:
-    """What the server has and how it behaves."""
+    """A server of files that behaves as a test tells it to."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     has_ranges: bool = True
     has_validators: bool = True
     has_length: bool = True
     drops: list[int] = field(default_factory=list)
-    """After how many bytes of each coming answer the connection is dropped."""
+    """The number of bytes of each coming answer after which the connection is dropped."""
     refusals: list[tuple[int, str]] = field(default_factory=list)
     """Status and Retry-After of the coming answers."""
-    asked: list[str | None] = field(default_factory=list)
+    ranges: list[str | None] = field(default_factory=list)
     """The Range of every request."""
     url: str = ""
 
@@ -46,7 +46,7 @@ def handler(host: Host) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            host.asked.append(self.headers.get("Range"))
+            host.ranges.append(self.headers.get("Range"))
             if host.refusals:
                 return self.refuse(*host.refusals.pop(0))
             if self.path not in host.files:
@@ -62,10 +62,10 @@ def handler(host: Host) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, content: bytes) -> None:
             start = 0
-            asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+            range_match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
             is_same = self.headers.get("If-Range") in (None, host.etag(self.path))
-            if asked and host.has_ranges and is_same:
-                start = int(asked[1])
+            if range_match and host.has_ranges and is_same:
+                start = int(range_match[1])
             if start >= len(content):
                 return self.refuse(416, "")
             self.send_response(206 if start else 200)
@@ -132,7 +132,7 @@ def test_a_list_may_name_another_base(host: Host, tmp_path: Path) -> None:
 def test_a_dropped_connection_is_continued(host: Host, tmp_path: Path) -> None:
     host.drops = [100_000, 50_000, 1]
     waits = fetched(host, tmp_path / "x")
-    assert host.asked == [None, "bytes=100000-", "bytes=150000-", "bytes=150001-"]
+    assert host.ranges == [None, "bytes=100000-", "bytes=150000-", "bytes=150001-"]
     assert len(waits) == 3
 
 
@@ -141,7 +141,7 @@ def test_without_ranges_or_validators_it_starts_over(lacks: str, host: Host, tmp
     setattr(host, lacks, False)
     host.drops = [100_000]
     fetched(host, tmp_path / "x")
-    assert host.asked == [None, "bytes=100000-" if lacks == "has_ranges" else None]
+    assert host.ranges == [None, "bytes=100000-" if lacks == "has_ranges" else None]
 
 
 def test_a_killed_download_is_continued_by_the_next_run(host: Host, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_killed_download_is_continued_by_the_next_run(host: Host, tmp_path: Pa
     assert not (tmp_path / "x").exists()
     assert (tmp_path / "x.part").stat().st_size == 100_000
     fetched(host, tmp_path / "x")
-    assert host.asked[-1] == "bytes=100000-"
+    assert host.ranges[-1] == "bytes=100000-"
 
 
 def test_a_changed_file_is_begun_again(host: Host, tmp_path: Path) -> None:
@@ -166,13 +166,13 @@ def test_a_changed_file_is_begun_again(host: Host, tmp_path: Path) -> None:
 
     fetch(f"{host.url}/{WARC}", tmp_path / "x", None, pause=change)
     assert (tmp_path / "x").read_bytes() == host.files[f"/{WARC}"]
-    assert host.asked == [None, "bytes=100000-"]
+    assert host.ranges == [None, "bytes=100000-"]
 
 
 def test_a_part_of_another_file_is_not_continued(host: Host, tmp_path: Path) -> None:
     (tmp_path / "x.part").write_bytes(b"something else")
     fetched(host, tmp_path / "x")
-    assert host.asked == [None]
+    assert host.ranges == [None]
 
 
 def test_a_part_that_is_whole_already_is_only_renamed(host: Host, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_part_that_is_whole_already_is_only_renamed(host: Host, tmp_path: Path
 
     fetch(f"{host.url}/{WARC}", tmp_path / "x", None, pause=finish)
     assert (tmp_path / "x").read_bytes() == CONTENT
-    assert host.asked == [None]
+    assert host.ranges == [None]
 
 
 @pytest.mark.parametrize(("status", "after", "wait"), [(429, "7", 7.0), (503, "", 1.0), (503, "9999", 120.0)])
@@ -218,20 +218,20 @@ def test_an_answer_without_length_is_checked_by_its_gzip(host: Host, tmp_path: P
     host.has_length = host.has_validators = False
     host.drops = [len(CONTENT) - 100]
     fetched(host, tmp_path / "x")
-    assert host.asked == [None, None]
+    assert host.ranges == [None, None]
 
 
 def test_a_file_cut_at_its_origin_is_taken_as_it_is(host: Host, tmp_path: Path) -> None:
     host.files[f"/{WARC}"] = CONTENT[:-100]
     fetched(host, tmp_path / "x")
-    assert host.asked == [None, None]
+    assert host.ranges == [None, None]
 
 
 def test_progress_is_told(host: Host, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    fetch(f"{host.url}/{WARC}", tmp_path / "x", lambda *numbers: told.append(numbers))
-    assert told[-1] == (len(CONTENT), len(CONTENT))
-    assert told == sorted(told)
+    progress: list[tuple[int, int]] = []
+    fetch(f"{host.url}/{WARC}", tmp_path / "x", lambda *numbers: progress.append(numbers))
+    assert progress[-1] == (len(CONTENT), len(CONTENT))
+    assert progress == sorted(progress)
 
 
 @pytest.mark.parametrize(

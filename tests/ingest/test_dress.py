@@ -26,16 +26,16 @@ def by_warcio(path: Path) -> list[tuple[str | None, bytes]]:
 
 
 def by_us(data: bytes, folder: Path, name: str = "file") -> list[tuple[str | None, bytes]]:
-    found = account(data, folder, name)
+    result = account(data, folder, name)
     return [
         (one.get("WARC-Target-URI"), one.block.partition(b"\r\n\r\n")[2])
-        for one in found.records
+        for one in result.records
         if one.type == "response"
     ]
 
 
 def carriage_returns(*, http: bool = False) -> list[bytes]:
-    """What a text mode made of line ends, in the heads of records; with `http` in those of answers too."""
+    """Return the line ends that a text mode made in the heads of records, with `http` in those of answers too."""
     block = PAGE.replace(b"\r\n", b"\r\r\n") if http else PAGE
     return [flawed.record(block, "response", f"http://{name}.example/", line=b"\r\r\n", headers=TYPE) for name in "abc"]
 
@@ -71,10 +71,10 @@ USUAL = b"http://%s.example/ 1.2.3.4 20080430204825 text/html %d"
 
 def arc(line: bytes, *, info: bytes = INFO, end: bytes = b"\n", between: bytes = b"\n") -> bytes:
     """A file head and three pages, of which the second has an odd line."""
-    made = [b"filedesc://file.arc 0.0.0.0 20080430204825 text/plain %d" % len(info) + end + info + between]
+    arc_lines = [b"filedesc://file.arc 0.0.0.0 20080430204825 text/plain %d" % len(info) + end + info + between]
     for name, form in ((b"a", USUAL), (b"b", line), (b"c", USUAL)):
-        made.append(form % (name, len(PAGE)) + end + PAGE + between)
-    return b"".join(made)
+        arc_lines.append(form % (name, len(PAGE)) + end + PAGE + between)
+    return b"".join(arc_lines)
 
 
 ODD_LINES = {
@@ -108,9 +108,9 @@ ODD_LINES = {
 def test_odd_lines_of_arc(name: str, packed: bool, tmp_path: Path) -> None:
     data = arc(ODD_LINES[name])
     data = flawed.packed(data) if packed else data
-    found = by_us(data, tmp_path)
-    assert [body for _, body in found] == [b"<p>some words of a page</p>"] * 3
-    assert [(url or "").lower().removeprefix("http://")[:10] for url, _ in found] == [
+    texts = by_us(data, tmp_path)
+    assert [body for _, body in texts] == [b"<p>some words of a page</p>"] * 3
+    assert [(url or "").lower().removeprefix("http://")[:10] for url, _ in texts] == [
         "a.example/", "b.example/", "c.example/",
     ]  # fmt: skip
     path = tmp_path / "x.arc"
@@ -119,7 +119,7 @@ def test_odd_lines_of_arc(name: str, packed: bool, tmp_path: Path) -> None:
         expected = by_warcio(path)
     except ArchiveLoadFailed:
         return  # of a line with another number of blanks
-    assert len(expected) <= len(found)
+    assert len(expected) <= len(texts)
 
 
 ODD_FILES = {
@@ -177,5 +177,5 @@ def _split(plain: bytes) -> list[bytes]:
 def test_a_length_that_is_wrong_otherwise_is_still_a_mismatch(tmp_path: Path) -> None:
     odd = flawed.record(b"a\nb\nc\n", "conversion", "http://b.example/", line=b"\n", length="12")
     data = flawed.BEFORE + odd + flawed.AFTER
-    found = account(data, tmp_path, "x.warc")
-    assert ([skip.reason for skip in found.skips], len(found.records)) == (["content-length-mismatch"], 2)
+    result = account(data, tmp_path, "x.warc")
+    assert ([skip.reason for skip in result.skips], len(result.records)) == (["content-length-mismatch"], 2)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.errors import SourceError
 from webemu.emulator.types import PageRequest, Query
 from webemu.index.catalog import Catalog
@@ -132,8 +132,8 @@ def test_damage_costs_what_follows_it_and_no_more(tmp_path: Path) -> None:
 
 
 def test_a_cut_parquet_file_is_named(tmp_path: Path) -> None:
-    whole = parquet(tmp_path / "whole.parquet").read_bytes()
-    report = dropped(tmp_path, whole[:-20], "cut.parquet")
+    sound = parquet(tmp_path / "whole.parquet").read_bytes()
+    report = dropped(tmp_path, sound[:-20], "cut.parquet")
     assert (report.captures, report.drops) == (0, {"damaged-parquet": 1})
 
 
@@ -169,7 +169,7 @@ def test_a_dump_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) ->
 
 def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path: Path) -> None:
     folder = tmp_path / "web"
-    write(folder / "a.warc.gz", [Seen("https://a.example/", html("A"))])
+    write(folder / "a.warc.gz", [CaptureSpec("https://a.example/", html("A"))])
     (folder / "tasks.jsonl").write_bytes(lines(WIKI))
     assert [one.name for one in expand_sources([str(folder)]).sources] == ["a.warc.gz"]
     assert [one.name for one in expand_sources([str(folder / "*.jsonl")]).sources] == ["tasks.jsonl"]
@@ -180,7 +180,7 @@ def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         (
             {"text": "a", "metadata": {"url": "https://a.example/", "date": "2020-01-02"}},
@@ -197,9 +197,9 @@ def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path
         ({"text": "\ud800", "url": "https://"}, "https://x.invalid/3 1970-01-01 "),
     ],
 )
-def test_a_row_says_it_in_many_ways(row: dict[str, Any], said: str) -> None:
+def test_a_row_says_it_in_many_ways(row: dict[str, Any], expected: str) -> None:
     text = read_row(Row(0, row), 3, "x.invalid")
-    assert f"{text.url} {text.time:%Y-%m-%d} {text.title}" == said
+    assert f"{text.url} {text.time:%Y-%m-%d} {text.title}" == expected
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,9 @@ ATTRIBUTES = " ".join(f"a{n}=1" for n in range(200_000))
     "unclosed-cells cells NULs script".split(),
 )
 def test_hostile_markup_is_read_up_to_where_it_is_hostile(markup: str, text: str, cut: str | None) -> None:
-    found, kind, _, reason = read(markup.encode(), "text/html")
-    assert found is not None
-    assert (kind, found.text, found.cut_reason, reason) == ("text/html", text, cut, cut)
+    document, kind, _, reason = read(markup.encode(), "text/html")
+    assert document is not None
+    assert (kind, document.text, document.cut_reason, reason) == ("text/html", text, cut, cut)
 
 
 @pytest.mark.parametrize(
@@ -95,34 +95,34 @@ def test_hostile_markup_is_read_up_to_where_it_is_hostile(markup: str, text: str
     ids=["script", "quote"],
 )
 def test_what_only_looks_like_a_large_tag_is_not_cut(before: str) -> None:
-    found, _, _, reason = read((before.replace("WORDS", "word " * 20_000) + "<p>bottom").encode(), "text/html")
-    assert found is not None
-    assert (found.text.rpartition("\n")[2], reason) == ("bottom", None)
+    document, _, _, reason = read((before.replace("WORDS", "word " * 20_000) + "<p>bottom").encode(), "text/html")
+    assert document is not None
+    assert (document.text.rpartition("\n")[2], reason) == ("bottom", None)
 
 
 @pytest.mark.parametrize("mime", ["text/html", "application/xml", "text/plain", "application/json"])
 @pytest.mark.parametrize("unit", [b"<", b"&", b"<a ", b"<?", b"<!", b"<![CDATA[", b"<!DOCTYPE a [", b"</", b"[", b'{"'])
 def test_megabytes_of_one_thing(unit: bytes, mime: str) -> None:
-    found, _, _, reason = read(unit * (5_000_000 // len(unit)), mime)
-    assert found is not None
-    assert len(found.text) <= MAX_CHARACTERS
+    document, _, _, reason = read(unit * (5_000_000 // len(unit)), mime)
+    assert document is not None
+    assert len(document.text) <= MAX_CHARACTERS
     assert reason in {"text-too-large", "markup-too-deep", "tag-too-large", "no-text"}
 
 
 def test_a_document_over_the_limit_is_read_to_the_limit() -> None:
-    found, _, _, reason = read(b"<p>word</p>" * 1_000_000, "text/html")
-    assert found is not None
+    document, _, _, reason = read(b"<p>word</p>" * 1_000_000, "text/html")
+    assert document is not None
     assert reason == "text-too-large"
-    assert found.text.startswith("word\n\nword")
-    assert MAX_CHARACTERS // 11 <= found.word_count <= MAX_CHARACTERS // 11 + 1
+    assert document.text.startswith("word\n\nword")
+    assert MAX_CHARACTERS // 11 <= document.word_count <= MAX_CHARACTERS // 11 + 1
 
 
 def test_links_titles_and_descriptions_are_bounded() -> None:
     links = "".join(f'<a href="/{n}">{"x" * 1000}</a>' for n in range(100))
     head = f'<title>{"t" * 5000}</title><meta name="description" content="{"d" * 5000}">'
-    found = extract_html(head + "<h1>h</h1>" * 20_000 + links, "http://x.org/")
-    assert (len(found.title), len(found.description), len(found.headings)) == (1000, 2000, 10_000)
-    assert {len(anchor) for _, anchor, _ in found.links} == {300}
+    document = extract_html(head + "<h1>h</h1>" * 20_000 + links, "http://x.org/")
+    assert (len(document.title), len(document.description), len(document.headings)) == (1000, 2000, 10_000)
+    assert {len(anchor) for _, anchor, _ in document.links} == {300}
     many = extract_html("".join(f"<a href=/{n}>x</a>" for n in range(6000)), "http://x.org/")
     assert len(many.links) == 5000
 
@@ -130,9 +130,9 @@ def test_links_titles_and_descriptions_are_bounded() -> None:
 @pytest.mark.parametrize("depth", [100, 100_000])
 def test_linked_data_of_any_depth(depth: int) -> None:
     data = "[" * depth + '{"datePublished": "2024-01-02"}' + "]" * depth
-    found = extract_html(f'<script type="application/ld+json">{data}</script>text', "http://x.org/", FETCHED)
-    assert found.publish_date == (date(2024, 1, 2) if depth == 100 else None)
-    assert found.text == "text"
+    document = extract_html(f'<script type="application/ld+json">{data}</script>text', "http://x.org/", FETCHED)
+    assert document.publish_date == (date(2024, 1, 2) if depth == 100 else None)
+    assert document.text == "text"
 
 
 def test_json_of_any_depth_and_length() -> None:
@@ -146,44 +146,44 @@ def test_json_of_any_depth_and_length() -> None:
 
 def test_lone_surrogates_do_not_leave_extraction() -> None:
     for body, mime in [(b'{"a": "\\ud800"}', "application/json"), (b"<p>&#xd800;x&#0;", "text/html")]:
-        found = read(body, mime)[0]
-        assert found is not None
-        assert found.text.encode("utf-8").endswith((b"?", b"\xbdx\xef\xbf\xbd"))
+        document = read(body, mime)[0]
+        assert document is not None
+        assert document.text.encode("utf-8").endswith((b"?", b"\xbdx\xef\xbf\xbd"))
 
 
 def test_a_pdf_gives_its_title_and_pages() -> None:
-    found, kind, charset, reason = read(pdf("Opened in 1911", "By Tom Reed", title="The Bridge"), "application/pdf")
-    assert found is not None
+    document, kind, charset, reason = read(pdf("Opened in 1911", "By Tom Reed", title="The Bridge"), "application/pdf")
+    assert document is not None
     assert (kind, charset, reason) == ("application/pdf", None, None)
-    assert (found.title, found.text) == ("The Bridge", "Opened in 1911\n\nBy Tom Reed")
+    assert (document.title, document.text) == ("The Bridge", "Opened in 1911\n\nBy Tom Reed")
 
 
 def test_a_pdf_is_known_by_its_bytes() -> None:
-    found, kind, _, _ = read(pdf("Opened in 1911"), "text/html")
-    assert found is not None
-    assert (kind, found.text) == ("application/pdf", "Opened in 1911")
+    document, kind, _, _ = read(pdf("Opened in 1911"), "text/html")
+    assert document is not None
+    assert (kind, document.text) == ("application/pdf", "Opened in 1911")
 
 
 def test_a_pdf_of_many_pages_is_read_to_the_limit() -> None:
-    found, _, _, reason = read(pdf(*(f"Page {n}" for n in range(1, 251))), "application/pdf")
-    assert found is not None
-    assert (reason, found.cut_reason) == ("pdf-too-long", "pdf-too-long")
-    assert found.text.endswith("Page 200")
+    document, _, _, reason = read(pdf(*(f"Page {n}" for n in range(1, 251))), "application/pdf")
+    assert document is not None
+    assert (reason, document.cut_reason) == ("pdf-too-long", "pdf-too-long")
+    assert document.text.endswith("Page 200")
 
 
 def test_a_pdf_cut_by_the_crawler_is_refused_unless_its_end_is_there() -> None:
-    whole = pdf("Opened in 1911")
-    assert read(whole[:400], "application/pdf", truncated="length")[0::3] == (None, "pdf-truncated")
-    found, _, _, reason = read(whole, "application/pdf", truncated="length")
-    assert found is not None
-    assert (found.text, reason) == ("Opened in 1911", None)
+    sound = pdf("Opened in 1911")
+    assert read(sound[:400], "application/pdf", truncated="length")[0::3] == (None, "pdf-truncated")
+    document, _, _, reason = read(sound, "application/pdf", truncated="length")
+    assert document is not None
+    assert (document.text, reason) == ("Opened in 1911", None)
 
 
 def test_a_pdf_without_pages_or_without_text() -> None:
     assert read(b"%PDF-1.4\n" + bytes(range(256)) * 100, "application/pdf")[0::3] == (None, "pdf-unreadable")
-    found, _, _, reason = read(pdf(""), "application/pdf")
-    assert found is not None
-    assert (found.text, reason) == ("", "no-text")
+    document, _, _, reason = read(pdf(""), "application/pdf")
+    assert document is not None
+    assert (document.text, reason) == ("", "no-text")
 
 
 def test_binary_bytes_are_no_text_whatever_they_are_called() -> None:
@@ -222,12 +222,12 @@ BODIES = st.binary() | st.lists(PIECES | st.binary(max_size=8), max_size=60).map
 def test_any_bytes_under_any_header_are_read_or_refused_by_name(
     body: bytes, mime: str | None, charset: str | None, hint: str | None, url: str, truncated: str | None
 ) -> None:
-    found, kind, codec, reason = extract(body, mime, charset, url, hint, truncated, FETCHED)
+    document, kind, codec, reason = extract(body, mime, charset, url, hint, truncated, FETCHED)
     assert kind == kind.lower()
     assert codec is None or body.decode(codec, "replace") is not None
-    if found is None:
+    if document is None:
         assert reason is None or reason in REFUSALS
     else:
         assert reason is None or reason in CUTS
-        assert (reason == "no-text") <= (not found.text)
-        f"{found.title}{found.text}{found.headings}{found.links}".encode()
+        assert (reason == "no-text") <= (not document.text)
+        f"{document.title}{document.text}{document.headings}{document.links}".encode()

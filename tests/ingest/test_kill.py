@@ -18,7 +18,7 @@ from webemu.index.schema import TABLES
 from webemu.worlds import generate
 
 KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))
-"""How many moments are tried."""
+"""The number of moments that are tried."""
 
 
 def ingest(web: Path, root: Path) -> subprocess.Popen[bytes]:
@@ -52,15 +52,15 @@ def test_a_killed_ingest_continues_to_the_same_end(tmp_path: Path) -> None:
     assert ingest(tmp_path / "web", tmp_path / "clean").wait() == 0
     duration = time.monotonic() - started
     clean, snapshot = content(tmp_path / "clean" / "default"), current_id(tmp_path / "clean" / "default")
-    chosen = random.Random(11)
+    rng = random.Random(11)
     killed = 0
     for number in range(4 * KILLS):
         if killed == KILLS:
             break
         root = tmp_path / f"kill-{number}"
         run = ingest(tmp_path / "web", root)
-        time.sleep(chosen.uniform(0, duration))
-        target = os.killpg if chosen.random() < 0.5 else os.kill
+        time.sleep(rng.uniform(0, duration))
+        target = os.killpg if rng.random() < 0.5 else os.kill
         if run.poll() is None:
             target(run.pid, signal.SIGKILL)
             killed += 1

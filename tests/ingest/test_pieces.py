@@ -18,7 +18,7 @@ from webemu.ingest.sources import Source
 from webemu.ingest.worker import Job
 from webemu.worlds import generate
 
-WHOLE = 1 << 40
+ONE_PIECE = 1 << 40
 
 
 def ingested(path: Path, folder: Path, piece: int, snapshot: bool) -> tuple[Report, dict[str, list[tuple[Any, ...]]]]:
@@ -29,12 +29,14 @@ def ingested(path: Path, folder: Path, piece: int, snapshot: bool) -> tuple[Repo
 
 def same(path: Path, folder: Path, piece: int, snapshot: bool = False) -> dict[str, list[tuple[Any, ...]]]:
     """The catalog, after making sure that it is the same in pieces and in one."""
-    (whole, rows), (parts, others) = (ingested(path, folder / str(size), size, snapshot) for size in (WHOLE, piece))
-    assert not whole.failed
+    (single, rows), (parts, other_rows) = (
+        ingested(path, folder / str(size), size, snapshot) for size in (ONE_PIECE, piece)
+    )
+    assert not single.failed
     assert not parts.failed
-    assert others == rows
-    assert parts.snapshot == whole.snapshot
-    assert (parts.pages, parts.captures, parts.drops) == (whole.pages, whole.captures, whole.drops)
+    assert other_rows == rows
+    assert parts.snapshot == single.snapshot
+    assert (parts.pages, parts.captures, parts.drops) == (single.pages, single.captures, single.drops)
     return rows
 
 
@@ -79,9 +81,9 @@ def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
     fields = (("Content-Type", "application/warc-fields"),)
     records = []
     for number, page in enumerate(pages("a", 40)):
-        url, told = f"http://a{number}.example/", re.search(rb"WARC-Record-ID: (\S+)", page)
-        assert told
-        belongs = (("WARC-Concurrent-To", told[1].decode()),)
+        url, record_id = f"http://a{number}.example/", re.search(rb"WARC-Record-ID: (\S+)", page)
+        assert record_id
+        belongs = (("WARC-Concurrent-To", record_id[1].decode()),)
         records += [
             flawed.record(b"POST / HTTP/1.1\r\n\r\n", "request", url, headers=belongs),
             page,
@@ -90,11 +92,11 @@ def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
     path.write_bytes(flawed.packed(*records))
     assert len(split_source(job(path), path, 1 << 10)) > 5
     names = list(TABLES["captures"].names)
-    said = {
+    methods = {
         (row[names.index("request_method")], row[names.index("content_languages")])
         for row in same(path, tmp_path, 1 << 10)["captures"]
     }
-    assert said == {("POST", "deu")}
+    assert methods == {("POST", "deu")}
 
 
 def test_a_small_source_is_one_piece(web: Path) -> None:

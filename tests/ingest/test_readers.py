@@ -23,19 +23,19 @@ LIMIT = 4 << 20
 
 
 def checked(path: Path, max_block: int = LIMIT) -> tuple[list[Record], list[Skip]]:
-    """What a file holds, after making sure that it is all accounted for."""
-    found = list(read_records(path, max_block))
+    """Return the records and skips of a file, after making sure that all its bytes are accounted for."""
+    items = list(read_records(path, max_block))
     at = 0
-    for one in found:
-        assert one.offset == at
-        at += one.length if isinstance(one, Record) else one.bytes
+    for item in items:
+        assert item.offset == at
+        at += item.length if isinstance(item, Record) else item.bytes
     assert at == path.stat().st_size
-    records = [one for one in found if isinstance(one, Record)]
-    for one in records:
-        assert one.declared_length == int(one.get("content-length") or -1)
-        assert one.is_oversized or one.declared_length == len(one.block) + one.missing_bytes
-        assert not one.missing_bytes or one.get("WARC-Truncated")
-    return records, [one for one in found if isinstance(one, Skip)]
+    records = [item for item in items if isinstance(item, Record)]
+    for item in records:
+        assert item.declared_length == int(item.get("content-length") or -1)
+        assert item.is_oversized or item.declared_length == len(item.block) + item.missing_bytes
+        assert not item.missing_bytes or item.get("WARC-Truncated")
+    return records, [item for item in items if isinstance(item, Skip)]
 
 
 def read_bytes(data: bytes, folder: Path, max_block: int = LIMIT) -> tuple[list[Record], list[Skip]]:
@@ -141,8 +141,8 @@ def test_a_payload_cut_by_the_end_of_the_file_is_kept_and_marked(
 
 
 def test_the_mark_of_a_crawler_stays_on_a_cut_record(tmp_path: Path) -> None:
-    whole = flawed.response(body=flawed.noise(900), headers=(("WARC-Truncated", "length"),))
-    (record,), _ = read_bytes(whole[:-300], tmp_path)
+    sound = flawed.response(body=flawed.noise(900), headers=(("WARC-Truncated", "length"),))
+    (record,), _ = read_bytes(sound[:-300], tmp_path)
     assert [value for name, value in record.headers if name == "WARC-Truncated"] == ["length"]
 
 
@@ -269,15 +269,15 @@ DAMAGE = [b"", b"\0", b"\n", b"WARC/1.0\r\n", b"\x1f\x8b\x08\0", b"Content-Lengt
 @settings(max_examples=cases(40, 150), deadline=None)
 @given(data=st.data())
 def test_no_damage_raises_or_loses_bytes(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    whole = bytearray(data.draw(st.sampled_from([flawed.sound_gzip() * 3, flawed.sound_plain() * 3])))
+    mutated = bytearray(data.draw(st.sampled_from([flawed.sound_gzip() * 3, flawed.sound_plain() * 3])))
     for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(whole)))
+        at = data.draw(st.integers(0, len(mutated)))
         damage = data.draw(st.sampled_from(DAMAGE))
-        whole[at : at + data.draw(st.integers(0, 40))] = damage
+        mutated[at : at + data.draw(st.integers(0, 40))] = damage
     path = tmp_path_factory.getbasetemp() / "damaged"
-    path.write_bytes(whole)
+    path.write_bytes(mutated)
     records, _ = checked(path)
-    if whole.startswith(b"\x1f\x8b\x08"):
+    if mutated.startswith(b"\x1f\x8b\x08"):
         # What gzip's checksum covers is whole, or not handed out.
         assert {record.block for record in records} <= {flawed.HTTP + b"<p>Hello</p>"}
 
@@ -311,9 +311,9 @@ def test_shared_archives_are_all_accounted_for() -> None:
         records, _ = checked(path)
         is_intact = not row["warcio_error"] and not row["fastwarc_error"]
         if kind in ("warc", "warc.gz") and is_intact and path.name not in FLAWED_BY_BOTH:
-            most = max(int(row["records_warcio"]), int(row["records_fastwarc"]))
-            if len(records) < most:
-                fewer.append((row["path"], len(records), most))
+            expected_count = max(int(row["records_warcio"]), int(row["records_fastwarc"]))
+            if len(records) < expected_count:
+                fewer.append((row["path"], len(records), expected_count))
     assert fewer == []
     assert kinds["warc"] > 50
     assert kinds["warc.gz"] > 50

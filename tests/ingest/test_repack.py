@@ -26,10 +26,10 @@ def repacked(data: bytes, folder: Path, name: str = "file") -> tuple[list[Record
     path, skips = make_seekable(source, detect_format(source), folder / "copy.warc.gz")
     again, _ = make_seekable(source, detect_format(source), folder / "again.warc.gz")
     assert path.read_bytes() == again.read_bytes()
-    found = list(read_records(path))
-    assert not [one for one in found if isinstance(one, Skip) and one.reason != "empty-file"]
+    items = list(read_records(path))
+    assert not [one for one in items if isinstance(one, Skip) and one.reason != "empty-file"]
     assert sorted(one.name for one in folder.iterdir()) == sorted({name, path.name, again.name})
-    return [one for one in found if isinstance(one, Record)], [skip.reason for skip in skips]
+    return [one for one in items if isinstance(one, Record)], [skip.reason for skip in skips]
 
 
 def name_of(path: Path) -> str:
@@ -131,9 +131,9 @@ def test_a_damaged_dictionary_is_named(tmp_path: Path) -> None:
 
 def test_a_damaged_zstd_frame_costs_what_is_near_it(tmp_path: Path) -> None:
     records, skips = repacked(flawed.damaged_zst(), tmp_path)
-    found = {one.get("WARC-Target-URI") for one in records}
-    assert {f"http://{n}.example/" for n in [*range(5), *range(8, 20)]} <= found
-    assert "http://5.example/" not in found
+    urls = {one.get("WARC-Target-URI") for one in records}
+    assert {f"http://{n}.example/" for n in [*range(5), *range(8, 20)]} <= urls
+    assert "http://5.example/" not in urls
     assert "damaged-zstd" in skips
 
 
@@ -264,20 +264,20 @@ def byte_flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
 
 
-WHOLE = three_files()
-DIRECTORY = WHOLE.find(b"PK\x01\x02")
+SOUND_WACZ = three_files()
+DIRECTORY = SOUND_WACZ.find(b"PK\x01\x02")
 WACZ_FLAWS = {
-    "encrypted": (entry_flaw(WHOLE, b"archive/b.warc.gz", 1, 0), 2),
-    "an unknown method": (entry_flaw(WHOLE, b"archive/b.warc.gz", 0, 99), 2),
-    "stored said to be deflated": (entry_flaw(WHOLE, b"archive/b.warc.gz", 0, 8), 2),
-    "no directory": (WHOLE[:DIRECTORY], 3),
-    "a cut directory": (WHOLE[: DIRECTORY + 60], 3),
-    "no end of the directory": (WHOLE[:-22], 3),
-    "a directory of noise": (WHOLE[:DIRECTORY] + flawed.noise(200), 3),
-    "bytes before": (flawed.noise(100) + WHOLE[:-22] + WHOLE[-22:], 3),
-    "bytes inserted between": (WHOLE.replace(b"PK\x03\x04", flawed.noise(700) + b"PK\x03\x04", 4), 3),
-    "a wrong signature of a file": (byte_flipped(WHOLE, WHOLE.find(b"archive/b.warc.gz") - 30), 3),
-    "a wrong name of a file": (WHOLE.replace(b"archive/b", b"\xff\xfe\x00hive/b", 1), 3),
+    "encrypted": (entry_flaw(SOUND_WACZ, b"archive/b.warc.gz", 1, 0), 2),
+    "an unknown method": (entry_flaw(SOUND_WACZ, b"archive/b.warc.gz", 0, 99), 2),
+    "stored said to be deflated": (entry_flaw(SOUND_WACZ, b"archive/b.warc.gz", 0, 8), 2),
+    "no directory": (SOUND_WACZ[:DIRECTORY], 3),
+    "a cut directory": (SOUND_WACZ[: DIRECTORY + 60], 3),
+    "no end of the directory": (SOUND_WACZ[:-22], 3),
+    "a directory of noise": (SOUND_WACZ[:DIRECTORY] + flawed.noise(200), 3),
+    "bytes before": (flawed.noise(100) + SOUND_WACZ[:-22] + SOUND_WACZ[-22:], 3),
+    "bytes inserted between": (SOUND_WACZ.replace(b"PK\x03\x04", flawed.noise(700) + b"PK\x03\x04", 4), 3),
+    "a wrong signature of a file": (byte_flipped(SOUND_WACZ, SOUND_WACZ.find(b"archive/b.warc.gz") - 30), 3),
+    "a wrong name of a file": (SOUND_WACZ.replace(b"archive/b", b"\xff\xfe\x00hive/b", 1), 3),
 }
 
 

@@ -1,4 +1,4 @@
-"""What the user names becomes single files with the names the catalog will use."""
+"""Sources that the user names become single files with the names that the catalog will use."""
 
 import gzip
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
 from webemu.index.digests import hash_file
@@ -27,13 +27,13 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(found: SourceList) -> list[str]:
-    return [source.name for source in found.sources]
+def names(source_list: SourceList) -> list[str]:
+    return [source.name for source in source_list.sources]
 
 
 def test_a_folder_is_read_through_in_order(tree: Path) -> None:
-    found = expand_sources([str(tree)])
-    assert names(found) == [
+    source_list = expand_sources([str(tree)])
+    assert names(source_list) == [
         "a.warc",
         "b.warc.gz",
         "f.wat",
@@ -42,15 +42,15 @@ def test_a_folder_is_read_through_in_order(tree: Path) -> None:
         "deep/e.WARC.WET.GZ",
         "deep/er/c.arc.gz",
     ]
-    assert found.sources[-1].path == tree / "deep/er/c.arc.gz"
-    assert found.ignored_count == 4
+    assert source_list.sources[-1].path == tree / "deep/er/c.arc.gz"
+    assert source_list.ignored_count == 4
 
 
 def test_globs_are_named_from_where_they_begin_to_vary(tree: Path) -> None:
     assert names(expand_sources([f"{tree}/**/*.arc.gz"])) == ["deep/er/c.arc.gz"]
     assert names(expand_sources([f"{tree}/deep/*.wacz"])) == ["d.wacz"]
-    found = expand_sources([f"{tree}/*"])
-    assert (names(found), found.ignored_count) == (["a.warc", "b.warc.gz", "f.wat", "g.warc.zst"], 3)
+    source_list = expand_sources([f"{tree}/*"])
+    assert (names(source_list), source_list.ignored_count) == (["a.warc", "b.warc.gz", "f.wat", "g.warc.zst"], 3)
 
 
 def test_globs_may_be_relative(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,10 +65,10 @@ def test_a_file_name_with_brackets_is_a_file(tmp_path: Path) -> None:
 
 
 def test_a_file_is_taken_once_and_by_its_first_name(tree: Path) -> None:
-    found = expand_sources([str(tree / "deep"), str(tree), str(tree / "a.warc"), f"{tree}/*.warc"])
-    assert names(found).count("a.warc") == 1
-    assert names(found)[:2] == ["d.wacz", "e.WARC.WET.GZ"]
-    assert len(names(found)) == 7
+    source_list = expand_sources([str(tree / "deep"), str(tree), str(tree / "a.warc"), f"{tree}/*.warc"])
+    assert names(source_list).count("a.warc") == 1
+    assert names(source_list)[:2] == ["d.wacz", "e.WARC.WET.GZ"]
+    assert len(names(source_list)) == 7
 
 
 def test_an_odd_name_is_taken_if_the_bytes_are_an_archive(tmp_path: Path) -> None:
@@ -99,23 +99,23 @@ def mirror(tmp_path: Path) -> Path:
 
 
 def test_a_list_names_files_below_a_root(mirror: Path) -> None:
-    found = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror)
-    assert names(found) == [f"{CRAWL}/0.warc.gz", f"{CRAWL}/1.warc.gz"]
-    assert found.sources[0].path == mirror / CRAWL / "0.warc.gz"
-    assert found.missing_lines == [f"{CRAWL}/2.warc.gz"]
+    source_list = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror)
+    assert names(source_list) == [f"{CRAWL}/0.warc.gz", f"{CRAWL}/1.warc.gz"]
+    assert source_list.sources[0].path == mirror / CRAWL / "0.warc.gz"
+    assert source_list.missing_lines == [f"{CRAWL}/2.warc.gz"]
 
 
 def test_a_list_inside_its_mirror_needs_no_root(mirror: Path) -> None:
-    found = expand_sources([str(mirror / "crawl-data/CC-MAIN-2024-51/warc.paths.gz")])
-    assert (len(found.sources), len(found.missing_lines)) == (2, 1)
+    source_list = expand_sources([str(mirror / "crawl-data/CC-MAIN-2024-51/warc.paths.gz")])
+    assert (len(source_list.sources), len(source_list.missing_lines)) == (2, 1)
 
 
 def test_what_a_root_has_not_comes_from_the_base_url(mirror: Path) -> None:
-    found = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror, base_url="https://data.example")
-    assert [source.url for source in found.sources] == [None, None, f"https://data.example/{CRAWL}/2.warc.gz"]
-    found = expand_sources([str(mirror / "elsewhere/warc.paths")], base_url="https://data.example/cc/")
-    assert found.sources[0].url == f"https://data.example/cc/{CRAWL}/0.warc.gz"
-    assert names(found)[0] == f"{CRAWL}/0.warc.gz"
+    source_list = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror, base_url="https://data.example")
+    assert [source.url for source in source_list.sources] == [None, None, f"https://data.example/{CRAWL}/2.warc.gz"]
+    source_list = expand_sources([str(mirror / "elsewhere/warc.paths")], base_url="https://data.example/cc/")
+    assert source_list.sources[0].url == f"https://data.example/cc/{CRAWL}/0.warc.gz"
+    assert names(source_list)[0] == f"{CRAWL}/0.warc.gz"
 
 
 def test_a_list_without_a_place_is_refused(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +139,8 @@ def test_a_list_cannot_lead_out_of_its_folder(line: str, tmp_path: Path) -> None
 def test_lists_of_other_spellings(tmp_path: Path) -> None:
     lines = "s3://commoncrawl/crawl-data/a.warc.gz\n/crawl-data/b.warc.gz\nhttps://other.example/c.warc.gz\n\n"
     (tmp_path / "x.paths").write_text(lines)
-    found = expand_sources([str(tmp_path / "x.paths")], base_url="https://data.example/")
-    assert [source.url for source in found.sources] == [
+    source_list = expand_sources([str(tmp_path / "x.paths")], base_url="https://data.example/")
+    assert [source.url for source in source_list.sources] == [
         "https://data.example/crawl-data/a.warc.gz",
         "https://data.example/crawl-data/b.warc.gz",
         "https://other.example/c.warc.gz",
@@ -156,25 +156,23 @@ def test_urls_of_files_keep_apart(tmp_path: Path) -> None:
         "http://b.example/d/x.warc.gz",
         "http://b.example/d/x.warc.gz?v=2",
     ]
-    found = expand_sources([*urls, urls[0]])
-    assert [source.url for source in found.sources] == urls
-    assert names(found)[:2] == ["a.example_8443/d/x.warc.gz", "b.example/d/x.warc.gz"]
-    assert len(set(names(found))) == 3
+    source_list = expand_sources([*urls, urls[0]])
+    assert [source.url for source in source_list.sources] == urls
+    assert names(source_list)[:2] == ["a.example_8443/d/x.warc.gz", "b.example/d/x.warc.gz"]
+    assert len(set(names(source_list))) == 3
     with pytest.raises(SourceError, match="leads out"):
         expand_sources(["http://a.example/../../x.warc.gz"])
 
 
 def test_a_fingerprint_is_of_the_content_alone(tmp_path: Path) -> None:
     content = random.Random(7).randbytes((1 << 22) + 5)
-    steps: list[int] = []
     prints = []
     for name, data in (("a", content), ("b", content), ("c", content[:-1] + b"\0"), ("d", content + b"\0")):
         (tmp_path / name).write_bytes(data)
-        prints.append(hash_file(tmp_path / name, steps.append))
+        prints.append(hash_file(tmp_path / name))
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
     assert all(0 <= number < 1 << 63 for number in prints)
-    assert sum(steps) == 4 * len(content) + 1
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tree: Path) -> None:
@@ -196,7 +194,7 @@ def test_what_is_no_file_is_no_archive_whatever_its_name(tmp_path: Path) -> None
 
 def test_a_path_that_is_no_text_is_named_and_harms_no_other(tmp_path: Path) -> None:
     """A catalog holds text: such a file could not be found again."""
-    good = write(tmp_path / "good.warc.gz", [Seen("http://a.example/", html("Good", "Words."))])
+    good = write(tmp_path / "good.warc.gz", [CaptureSpec("http://a.example/", html("Good", "Words."))])
     odd = Path(os.fsdecode(bytes(tmp_path / "odd-") + b"\xff\xfe.warc.gz"))
     odd.write_bytes(good.read_bytes() + b"\n")
     report = ingest(tmp_path / "c", odd, good)

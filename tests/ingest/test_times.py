@@ -128,8 +128,8 @@ def test_a_warcinfo_record_dates_what_follows_it(tmp_path: Path) -> None:
     path = tmp_path / "info.warc"
     path.write_bytes(b"".join([*records, dated("http://a.example/2", "soon"), dated("http://a.example/3", "2024")]))
     ingest(tmp_path / "c", path)
-    found = [UNKNOWN, NOON, OTHERWISE["2008-10-294T05:21:46-0700"], datetime(2024, 1, 1)]
-    assert times(tmp_path / "c") == {f"http://a.example/{number}": time for number, time in enumerate(found)}
+    expected_times = [UNKNOWN, NOON, OTHERWISE["2008-10-294T05:21:46-0700"], datetime(2024, 1, 1)]
+    assert times(tmp_path / "c") == {f"http://a.example/{number}": time for number, time in enumerate(expected_times)}
 
 
 def test_pieces_of_a_file_have_the_time_of_its_crawl(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import psutil
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 CPUS = 3
-"""Of each node, as Ray counts them."""
+"""The number of processors of each node, as Ray counts them."""
 MEMORY = 150 << 20
 """Bytes of each node's object store."""
 

@@ -53,8 +53,8 @@ def test_the_launcher_takes_it_with_all_machines(config: dict[str, Any]) -> None
 def test_every_machine_installs_what_is_pinned(config: dict[str, Any]) -> None:
     install = next(line for line in config["setup_commands"] if "pip install" in line)
     (extras,) = re.findall(r"\[(.*)\]", install)
-    known = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {"server", "ray"} == set(extras.split(",")) <= known.keys()
+    extras_declared = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {"server", "ray"} == set(extras.split(",")) <= extras_declared.keys()
     (copied,) = config["file_mounts"]
     assert f"{copied}/constraints.txt" in install
     assert (HOUSE / "constraints.txt").exists()
@@ -66,8 +66,8 @@ def test_the_commands_it_is_for_are_there() -> None:
     for line in called:
         name, *words = shlex.split(line)
         assert name in COMMANDS
-        shown = CliRunner().invoke(app, [name, "--help"]).output + "--ray"
-        assert [word for word in words if word.startswith("--") and word not in shown] == []
+        help_text = CliRunner().invoke(app, [name, "--help"]).output + "--ray"
+        assert [word for word in words if word.startswith("--") and word not in help_text] == []
 
 
 def test_nobody_is_told_of_the_cluster(config: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.ray.nodes import Cluster, Node, until
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
@@ -36,13 +36,13 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def working(node: Node) -> list[psutil.Process]:
-    """Those that read a source there: processes of their own, below that of the task."""
-    found = []
-    for one in node.running():
+    """Return the processes of a node that read a source: each has its own, below that of the task."""
+    processes = []
+    for process in node.running():
         with suppress(psutil.NoSuchProcess):
-            if "spawn_main" in " ".join(one.cmdline()):
-                found.append(one)
-    return found
+            if "spawn_main" in " ".join(process.cmdline()):
+                processes.append(process)
+    return processes
 
 
 def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Cluster) -> None:
@@ -50,7 +50,7 @@ def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Clus
     generate(web, seed=3, pages=1200)
     # One that is read from a copy of its records.
     records = write(
-        tmp_path / "few.warc.gz", [Seen(f"https://a.example/{n}", html(f"No {n}", "A text")) for n in "abc"]
+        tmp_path / "few.warc.gz", [CaptureSpec(f"https://a.example/{n}", html(f"No {n}", "A text")) for n in "abc"]
     )
     (web / "whole.warc.gz").write_bytes(gzip.compress(gzip.decompress(records.read_bytes()), mtime=0))
     assert ingest(web, alone, "--workers", "2").wait() == 0
@@ -72,7 +72,7 @@ def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Clus
 
 def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, cluster: Cluster) -> None:
     page = html("Much", *(f"Paragraph {n} of a page that takes its time" for n in range(2000)))
-    records = [Seen(f"https://a.example/{n}", page) for n in range(300)]
+    records = [CaptureSpec(f"https://a.example/{n}", page) for n in range(300)]
     run = ingest(write(tmp_path / "slow.warc.gz", records), tmp_path / "root", "--ray", cluster.address)
     until(lambda: [one for one in working(cluster.head) if one.cpu_times().user > 2])
     working(cluster.head)[0].kill()
@@ -85,14 +85,14 @@ def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, clu
 
 def test_what_a_machine_does_not_see_is_told_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.warc.gz"
-    done, made = ingest_job(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
+    done, sections = ingest_job(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
     assert str(path) in done.error
     assert socket.gethostname() in done.error
-    assert made == {}
+    assert sections == {}
 
 
 def test_without_a_cluster_it_says_how_to_start_one(tmp_path: Path) -> None:
-    source = write(tmp_path / "one.warc.gz", [Seen("https://a.example/", html("A", "text"))])
+    source = write(tmp_path / "one.warc.gz", [CaptureSpec("https://a.example/", html("A", "text"))])
     run = ingest(source, tmp_path / "root", "--ray", "127.0.0.1:9")
     out, err = run.communicate(timeout=30)
     assert run.returncode == 1, out + err

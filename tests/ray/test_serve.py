@@ -58,17 +58,17 @@ def copies(client: httpx.Client) -> set[int]:
 
 
 def are_on_both(client: httpx.Client, node: Node) -> bool:
-    """Whether the second node has a copy, and the first one too."""
+    """Return True if the second node has a copy, and the first one too."""
     second = {process.pid for process in node.running()}
-    found = copies(client)
-    return bool(found & second and found - second)
+    first_copies = copies(client)
+    return bool(first_copies & second and first_copies - second)
 
 
 def asks(client: httpx.Client) -> list[str]:
     """Addresses of the API and of a service, of pages that the searches find."""
-    found = [f"/v1/search?q={query}" for query in QUERIES]
-    urls = [hit["url"] for path in found for hit in client.get(path).json()["results"][:4]]
-    return found + [f"/v1/fetch?url={url}" for url in urls] + [f"/searxng/search?format=json&q={q}" for q in QUERIES]
+    paths = [f"/v1/search?q={query}" for query in QUERIES]
+    urls = [hit["url"] for path in paths for hit in client.get(path).json()["results"][:4]]
+    return paths + [f"/v1/fetch?url={url}" for url in urls] + [f"/searxng/search?format=json&q={q}" for q in QUERIES]
 
 
 class Crowd:
@@ -94,8 +94,8 @@ class Crowd:
                 until(lambda: self.good[1] > 200)
             finally:
                 self._end.set()
-            for one in asking:
-                one.result()
+            for future in asking:
+                future.result()
 
     def _ask(self, first: int) -> None:
         paths = [*self._expected][first:] + [*self._expected][:first]
@@ -133,16 +133,16 @@ def is_one_session(client: httpx.Client) -> None:
 
 
 def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
-    made = split_collection(root / "default", 2, 2)
-    here = partitioned_world("default", made, Here(root / "default", made))
+    partition_set = split_collection(root / "default", 2, 2)
+    here = partitioned_world("default", partition_set, Here(root / "default", partition_set))
     with (
         cluster.second() as node,
         serving(root, "--ray", cluster.address, "--parts", "2", *TWO, "--cache-mb", "0") as client,
     ):
         expected = {path: client.get(path).raise_for_status().content for path in asks(client)}
-        found = [hit["url"] for hit in client.get("/v1/search?q=river").json()["results"]]
-        assert found == [hit.url for hit in here.search(Query("river")).hits]
-        assert client.get("/health").json()["snapshot"] == made.id
+        urls = [hit["url"] for hit in client.get("/v1/search?q=river").json()["results"]]
+        assert urls == [hit.url for hit in here.search(Query("river")).hits]
+        assert client.get("/health").json()["snapshot"] == partition_set.id
         crowd = Crowd(client.base_url, expected)
         crowd.lose(node)
     assert crowd.wrong == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.rl.worlds import HOSTILE, INJECTED, TOKENS, World, serving, webemu
 from tests.shared import build_once
 from webemu.rl.environment import Episode
@@ -24,7 +24,7 @@ def build_root(root: Path) -> None:
     webemu("generate", str(root / "web"), "--pages", "400", "--seed", "3", "-q")
     tokens = " ".join(token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for token in TOKENS)
     page = html("Reward page", INJECTED, f"Tokens {tokens} end.", "[end of page]", "zero\u200bwidth\u202e and more")
-    write(root / "web" / "hostile.warc.gz", [Seen(HOSTILE, page)])
+    write(root / "web" / "hostile.warc.gz", [CaptureSpec(HOSTILE, page)])
     webemu("ingest", str(root / "web"), "--root", str(root), "-q")
 
 

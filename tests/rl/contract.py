@@ -1,4 +1,4 @@
-"""What every adapter must do alike: the same calls give the same observations, requests and reward as the episode."""
+"""Every adapter keeps one contract: the same calls give the same observations, requests and reward as the episode."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Case:
 
     @property
     def names_only_tools(self) -> bool:
-        """Whether every call names a tool and has an object: all that trainers hand over which answer the rest."""
-        offered = {"search", "open", "find", "finish", *(["ask_user"] if self.task.user else [])}
-        return all(name in offered and isinstance(given, dict) for name, given in self.calls)
+        """True if every call names a tool and has an object: some trainers hand over no others."""
+        offered = {"search", "open", "find", "finish", "ask_user"}
+        return all(name in offered and isinstance(arguments, dict) for name, arguments in self.calls)
 
 
 @dataclass(frozen=True)
 class Played:
-    """What came of it."""
+    """The outcome of a case that was played."""
 
-    seen: tuple[str, ...]
+    observations: tuple[str, ...]
     """The question and each observation."""
     earned: Mapping[str, Any]
     """`webemu.rl.adapters.environment_config.episode_result`: reward, terms, masked, end."""
@@ -54,7 +54,7 @@ def cases(world: World) -> list[Case]:
     page, gold = task.evidence[0].url, task.answers[0]
     search: tuple[Any, Any] = ("search", {"query": task.question})
     finish: tuple[Any, Any] = ("finish", {"answer": gold, "citations": [page]})
-    asked = replace(task, id="asked", user=(Reply(("when", "year"), "I mean in 1901."),))
+    ambiguous = replace(task, id="asked", user=(Reply(("when", "year"), "I mean in 1901."),))
     none = replace(
         task, id="none", question="Who founded Qqzzx?", answers=("not found",), answer_type="none", evidence=()
     )
@@ -78,7 +78,8 @@ def cases(world: World) -> list[Case]:
              policy=storm),
         Case("turns", task, (search, ("open", {"link": "r1"}), finish), Limits(turns=2)),
         Case("calls", task, (search, ("open", {"link": page}), finish), Limits(calls=1)),
-        Case("asks", asked, (("ask_user", {"question": "In which year?"}), ("ask_user", {"question": "Hm?"}), finish)),
+        Case("asks", ambiguous,
+             (("ask_user", {"question": "In which year?"}), ("ask_user", {"question": "Hm?"}), finish)),
         Case("none", none, (("search", {"query": "founder of Qqzzx"}), ("search", {"query": "Qqzzx"}),
              ("finish", {"answer": "not found", "citations": []}))),
         Case("report", report, (("open", {"link": page}),
@@ -95,7 +96,7 @@ def case(world: World, name: str) -> Case:
 
 
 def place(url: str, case: Case) -> EnvironmentConfig:
-    """As a configuration says it."""
+    """Return the configuration of the episodes of a case."""
     limits = {name: getattr(case.limits, name) for name in ("turns", "calls", "retries")}
     return EnvironmentConfig.from_config(
         {"server": url, "limits": limits, "policy": json.loads(json.dumps(case.policy))}
@@ -105,15 +106,18 @@ def place(url: str, case: Case) -> EnvironmentConfig:
 def expected(url: str, case: Case) -> Played:
     """The episode itself."""
     episode = place(url, case).new_episode()
-    seen = [episode.reset(case.task, SEED).text, *(episode.call(name, given).text for name, given in case.calls)]
+    observations = [
+        episode.reset(case.task, SEED).text,
+        *(episode.call(name, arguments).text for name, arguments in case.calls),
+    ]
     record = episode.record()
-    return Played(tuple(seen), episode_result(record), record.requests)
+    return Played(tuple(observations), episode_result(record), record.requests)
 
 
-def same(given: Played, wanted: Played) -> None:
-    assert given.seen == wanted.seen
-    assert given.earned == wanted.earned
-    assert given.requests in (None, wanted.requests)
+def same(outcome: Played, expected_outcome: Played) -> None:
+    assert outcome.observations == expected_outcome.observations
+    assert outcome.earned == expected_outcome.earned
+    assert outcome.requests in (None, expected_outcome.requests)
 
 
 class Line:
@@ -130,10 +134,10 @@ class Line:
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits; closing does not
         self._listening.close()
-        for one in self._open:
+        for connection in self._open:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -154,8 +158,8 @@ class Line:
 
 @contextmanager
 def line(world: World) -> Iterator[Line]:
-    one = Line(world.url)
+    open_line = Line(world.url)
     try:
-        yield one
+        yield open_line
     finally:
-        one.cut()
+        open_line.cut()

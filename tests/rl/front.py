@@ -26,12 +26,12 @@ class Front(ThreadingHTTPServer):
         """The first `count` requests of each kind meet the trouble."""
         super().__init__(("127.0.0.1", 0), _Handler)
         self.server_name_and_port, self.trouble, self.count = urlsplit(server).netloc, trouble, count
-        self.seen: Counter[str] = Counter()
+        self.request_counts: Counter[str] = Counter()
         self.lost: list[bytes] = []
         """Bodies of answers that were lost."""
         self.free: set[str] = set()
         """Kinds of requests that meet no trouble."""
-        self.open_now, self.most = 0, 0
+        self.open_now, self.peak_open = 0, 0
         """Requests under way, and the most of them at a time."""
         self.lock = threading.Lock()
 
@@ -44,8 +44,8 @@ class Front(ThreadingHTTPServer):
 
     def meets_trouble(self, kind: str) -> bool:
         with self.lock:
-            self.seen[kind] += 1
-            return self.seen[kind] <= self.count and kind not in self.free
+            self.request_counts[kind] += 1
+            return self.request_counts[kind] <= self.count and kind not in self.free
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
         front = self.server
         with front.lock:
             front.open_now += 1
-            front.most = max(front.most, front.open_now)
+            front.peak_open = max(front.peak_open, front.open_now)
         try:
             self._answer(front.trouble if front.meets_trouble(_kind(self.command, self.path)) else "")
         finally:
@@ -89,8 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
             connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
             dropped = ("content-length", "connection", "transfer-encoding")
-            told = {name: value for name, value in answer.getheaders() if name.lower() not in dropped}
-            return answer.status, answer.read(), told
+            reply_headers = {name: value for name, value in answer.getheaders() if name.lower() not in dropped}
+            return answer.status, answer.read(), reply_headers
         finally:
             connection.close()
 
@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 def _kind(method: str, path: str) -> str:

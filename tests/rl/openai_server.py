@@ -16,7 +16,7 @@ KEY = "key-of-the-stand-in"
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedMessage:
     """A message: text, and tool calls as (name, arguments); arguments that are a text go out as they are."""
 
     text: str = ""
@@ -34,23 +34,23 @@ class Fault:
     raw: bytes | None = None
     """The body as it is; else an error in OpenAI's words."""
     seconds: float = 0
-    """Held so long before it is given."""
+    """The time for which the answer is held back."""
     closes: bool = False
-    """Whether the connection is closed instead."""
+    """True if the connection is closed instead."""
 
 
-Script = Callable[[dict[str, Any]], "str | Said | Fault"]
-"""From the body of a request to what is said. A text is a message without calls."""
+Script = Callable[[dict[str, Any]], "str | ScriptedMessage | Fault"]
+"""A function from the body of a request to the reply. A text stands for a message without calls."""
 
 
 @dataclass
 class OpenAIServer:
     url: str
     """The base URL, with /v1."""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     """Body of every request, in order of arrival."""
     headers: list[dict[str, str]] = field(default_factory=list)
-    most: int = 0
+    peak_open: int = 0
     """Requests that were open at once."""
     open: int = 0
 
@@ -87,18 +87,18 @@ def openai_server(script: Script, seconds: float = 0) -> Iterator[OpenAIServer]:
 def _application(script: Script, server: OpenAIServer, seconds: float) -> web.Application:
     async def chat(request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        server.asked.append(body)
+        server.requests.append(body)
         server.headers.append(dict(request.headers))
         server.open += 1
-        server.most = max(server.most, server.open)
+        server.peak_open = max(server.peak_open, server.open)
         try:
-            said = script(body)
-            await asyncio.sleep(seconds or (said.seconds if isinstance(said, Fault) else 0))
+            reply = script(body)
+            await asyncio.sleep(seconds or (reply.seconds if isinstance(reply, Fault) else 0))
         finally:
             server.open -= 1
-        if isinstance(said, Fault) and said.closes and request.transport is not None:
+        if isinstance(reply, Fault) and reply.closes and request.transport is not None:
             request.transport.close()
-        return _fault(said) if isinstance(said, Fault) else web.json_response(_completion(body, said))
+        return _fault(reply) if isinstance(reply, Fault) else web.json_response(_completion(body, reply))
 
     async def models(request: web.Request) -> web.StreamResponse:
         return web.json_response({"object": "list", "data": [{"id": "stand-in", "object": "model"}]})
@@ -108,28 +108,28 @@ def _application(script: Script, server: OpenAIServer, seconds: float) -> web.Ap
     return application
 
 
-def _fault(said: Fault) -> web.Response:
-    told = json.dumps({"error": {"message": said.message, "type": "scripted", "code": None}}).encode()
-    return web.Response(status=said.status, body=said.raw if said.raw is not None else told,
+def _fault(fault: Fault) -> web.Response:
+    error_text = json.dumps({"error": {"message": fault.message, "type": "scripted", "code": None}}).encode()
+    return web.Response(status=fault.status, body=fault.raw if fault.raw is not None else error_text,
                         content_type="application/json")  # fmt: skip
 
 
-def _completion(body: dict[str, Any], said: str | Said) -> dict[str, Any]:
-    said = Said(said) if isinstance(said, str) else said
-    message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
-    if said.thought:
-        message["reasoning_content"] = said.thought
-    if said.calls:
+def _completion(body: dict[str, Any], reply: str | ScriptedMessage) -> dict[str, Any]:
+    reply = ScriptedMessage(reply) if isinstance(reply, str) else reply
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.thought:
+        message["reasoning_content"] = reply.thought
+    if reply.calls:
         message["tool_calls"] = [
             {"id": f"call-{len(body['messages'])}-{number}", "type": "function",
-             "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)}}
-            for number, (name, given) in enumerate(said.calls)
+             "function": {"name": name, "arguments": text if isinstance(text, str) else json.dumps(text)}}
+            for number, (name, text) in enumerate(reply.calls)
         ]  # fmt: skip
     prompt, written = _tokens(json.dumps(body["messages"])), _tokens(json.dumps(message))
     return {
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"],
         "choices": [{"index": 0, "message": message, "logprobs": None,
-                     "finish_reason": said.finish or ("tool_calls" if said.calls else "stop")}],
+                     "finish_reason": reply.finish or ("tool_calls" if reply.calls else "stop")}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
     }  # fmt: skip
 

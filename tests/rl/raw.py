@@ -28,16 +28,16 @@ class Raw:
     triples: list[dict[str, Any]]
 
     def now(self, key: str, relation: str) -> dict[str, Any] | None:
-        found = [row for row in self.triples if row["subject"] == key and row["relation"] == relation]
-        return next((row for row in found if "as_of" not in row), None)
+        rows = [row for row in self.triples if row["subject"] == key and row["relation"] == relation]
+        return next((row for row in rows if "as_of" not in row), None)
 
-    def said(self, key: str, relation: str) -> str:
+    def value_text(self, key: str, relation: str) -> str:
         """Empty where nothing is."""
         row = self.now(key, relation)
         return str(row["object"]["text"]) if row else ""
 
     def text(self, key: str, relation: str) -> str:
-        text = self.said(key, relation)
+        text = self.value_text(key, relation)
         assert text, (key, relation)
         return text
 
@@ -51,7 +51,7 @@ class Raw:
         return [row["subject"] for row in self.triples if (row["relation"], row["object"]["text"]) == (relation, text)]
 
     def key(self, words: str) -> str:
-        """Of the entity that words in a question name."""
+        """Return the key of the entity that words in a question name."""
         words = re.sub(r'^(?:the )?(?:novel|film) (?=")|^the (?=River|University|[A-Z])', "", words).strip('"')
         words = words.removesuffix(" festival")
         named = [key for key, row in self.entities.items() if words in (row["name"], row["title"], _spoken(row))]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.rl.openai_server import Fault, Said, Script
+from tests.rl.openai_server import Fault, Script, ScriptedMessage
 from webemu.rl.tasks import Task
 
 Body = Mapping[str, Any]
@@ -17,40 +17,40 @@ def question(body: Body) -> str:
     return str(body["messages"][1]["content"])
 
 
-def seen(body: Body) -> list[str]:
+def observations(body: Body) -> list[str]:
     """The observations."""
-    told = [one for one in body["messages"][2:] if one["role"] != "assistant"]
-    return [str(one["content"]).removeprefix("Observation: ") for one in told]
+    messages = [one for one in body["messages"][2:] if one["role"] != "assistant"]
+    return [str(one["content"]).removeprefix("Observation: ") for one in messages]
 
 
 def searcher(answers: Mapping[str, str], native: bool = True) -> Script:
     """Searches the question, opens the first result, and says what it was told to, or "not found"."""
 
-    def script(body: dict[str, Any]) -> Said:
-        done = len(seen(body))
+    def script(body: dict[str, Any]) -> ScriptedMessage:
+        done = len(observations(body))
         answer = answers.get(question(body), "not found")
         steps: list[Step] = [
             ("search", {"query": question(body)}),
             ("open", {"link": "r1"}),
             ("finish", {"answer": answer, "citations": ["r1"]}),
         ]
-        return said(*steps[min(done, 2)], native)
+        return call_message(*steps[min(done, 2)], native)
 
     return script
 
 
-def said(tool: str, arguments: dict[str, Any], native: bool = True) -> Said:
+def call_message(tool: str, arguments: dict[str, Any], native: bool = True) -> ScriptedMessage:
     if native:
-        return Said(f"I {tool}.", ((tool, arguments),))
-    return Said(f"Thought: I {tool}.\nAction: {tool}\nAction Input: {json.dumps(arguments)}")
+        return ScriptedMessage(f"I {tool}.", ((tool, arguments),))
+    return ScriptedMessage(f"Thought: I {tool}.\nAction: {tool}\nAction Input: {json.dumps(arguments)}")
 
 
-def replies(*given: Said | Fault | str) -> Script:
+def replies(*script_replies: ScriptedMessage | Fault | str) -> Script:
     """These, one after another, by how often the assistant spoke before; the last goes on."""
 
-    def script(body: dict[str, Any]) -> Said | Fault | str:
+    def script(body: dict[str, Any]) -> ScriptedMessage | Fault | str:
         spoke = sum(one["role"] == "assistant" for one in body["messages"])
-        return given[min(spoke, len(given) - 1)]
+        return script_replies[min(spoke, len(script_replies) - 1)]
 
     return script
 

@@ -20,53 +20,53 @@ from webemu.rl.adapters import gym, trl
 from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task, read_seed, unpack_task
 from webemu.rl.adapters.http import EpisodeRegistry, build_app
 from webemu.rl.adapters.text_tool_calls import TextCall, parse_calls, tool_manual
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save
 
 
-def by_trl(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
-    row = trl.build_rows([one.task], SEED)[0]
-    env = trl.environment_factories(place(url, one))[row.pop("environment")]()
-    seen = [env.reset(**row)]
+def by_trl(url: str, test_case: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    row = trl.build_rows([test_case.task], SEED)[0]
+    env = trl.environment_factories(place(url, test_case))[row.pop("environment")]()
+    observations = [env.reset(**row)]
     cut()
-    seen += [getattr(env, name)(**given) for name, given in one.calls]
+    observations += [getattr(env, name)(**arguments) for name, arguments in test_case.calls]
     record = env._episode.record()
     assert trl.reward([env]) == [env._score()["reward"]]
-    return Played(tuple(seen), env._score(), record.requests)
+    return Played(tuple(observations), env._score(), record.requests)
 
 
-def by_gym(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
-    env = gym.SearchEnv([one.task], place(url, one))
-    seen = [env.reset(seed=SEED, options={"task": one.task.id})[0]]
+def by_gym(url: str, test_case: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    env = gym.SearchEnv([test_case.task], place(url, test_case))
+    observations = [env.reset(seed=SEED, options={"task": test_case.task.id})[0]]
     cut()
     earned: dict[str, Any] = {}
-    for name, given in one.calls:
-        text, reward, terminated, truncated, info = env.step({"tool": name, "arguments": given})
-        seen.append(text)
+    for name, arguments in test_case.calls:
+        text, reward, terminated, truncated, info = env.step({"tool": name, "arguments": arguments})
+        observations.append(text)
         if terminated or truncated:
             earned = {key: info[key] for key in ("reward", "terms", "masked", "end")}
             assert reward == (earned["reward"] or 0.0)
             assert terminated == (earned["end"] == "finished")
-    return Played(tuple(seen), earned, env._episode.record().requests)
+    return Played(tuple(observations), earned, env._episode.record().requests)
 
 
-def by_http(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
-    return asyncio.run(_by_http(url, one, cut))
+def by_http(url: str, test_case: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    return asyncio.run(_by_http(url, test_case, cut))
 
 
-async def _by_http(url: str, one: Case, cut: Callable[[], None]) -> Played:
-    transport = httpx.ASGITransport(build_app([one.task], place(url, one)))
+async def _by_http(url: str, test_case: Case, cut: Callable[[], None]) -> Played:
+    transport = httpx.ASGITransport(build_app([test_case.task], place(url, test_case)))
     async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
-        told = (await client.post("/reset", json={"task_id": one.task.id, "seed": SEED})).json()
-        seen = [told["observation"]]
+        episode_start = (await client.post("/reset", json={"task_id": test_case.task.id, "seed": SEED})).json()
+        observations = [episode_start["observation"]]
         cut()
-        for name, given in one.calls:
-            asked = {"episode": told["episode"], "tool": name, "arguments": given}
-            answer = (await client.post("/step", json=asked)).json()
-            seen.append(answer["observation"])
+        for name, arguments in test_case.calls:
+            step_request = {"episode": episode_start["episode"], "tool": name, "arguments": arguments}
+            answer = (await client.post("/step", json=step_request)).json()
+            observations.append(answer["observation"])
         await close_clients()
-    return Played(tuple(seen), {key: answer[key] for key in ("reward", "terms", "masked", "end")})
+    return Played(tuple(observations), {key: answer[key] for key in ("reward", "terms", "masked", "end")})
 
 
 ADAPTERS = {"trl": by_trl, "gym": by_gym, "http": by_http}
@@ -75,18 +75,18 @@ ADAPTERS = {"trl": by_trl, "gym": by_gym, "http": by_http}
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_an_adapter_gives_what_the_episode_gives(world: World, adapter: str, name: str) -> None:
-    one = case(world, name)
-    if adapter == "trl" and not one.names_only_tools:
+    test_case = case(world, name)
+    if adapter == "trl" and not test_case.names_only_tools:
         pytest.skip("TRL itself answers unknown tools and arguments that are no object")
-    same(ADAPTERS[adapter](world.url, one), expected(world.url, one))
+    same(ADAPTERS[adapter](world.url, test_case), expected(world.url, test_case))
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_an_outage_masks(world: World, adapter: str) -> None:
-    one = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
+    test_case = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
     with line(world) as way:
-        played = ADAPTERS[adapter](way.url, one, way.cut)
-    assert played.seen[-1] == "The web is out of reach; this attempt does not count."
+        played = ADAPTERS[adapter](way.url, test_case, way.cut)
+    assert played.observations[-1] == "The web is out of reach; this attempt does not count."
     assert played.earned["reward"] is None
     assert "unreachable" in played.earned["masked"]
     assert set(played.earned["terms"].values()) == {None}
@@ -101,33 +101,33 @@ def test_the_cases_tell_episodes_apart(world: World) -> None:
     assert rewards["uncited"] == rewards["turns"] == 0
     weather = expected(world.url, case(world, "weather"))
     assert weather.earned["terms"]["weather"] > 2
-    assert expected(world.url, case(world, "asks")).seen[1] == "I mean in 1901."
+    assert expected(world.url, case(world, "asks")).observations[1] == "I mean in 1901."
 
 
 def test_a_trl_seat_is_used_again(world: World) -> None:
-    one, other = case(world, "good"), case(world, "wrong")
-    env = trl.SearchEnv(place(world.url, one))
+    test_case, other = case(world, "good"), case(world, "wrong")
+    env = trl.SearchEnv(place(world.url, test_case))
     rewards = []
-    for played in (one, other, one):
+    for played in (test_case, other, test_case):
         env.reset(task=pack_task(played.task), seed=SEED)
-        for name, given in played.calls:
-            getattr(env, name)(**given)
+        for name, arguments in played.calls:
+            getattr(env, name)(**arguments)
         rewards += trl.reward([env])
     assert rewards == [1.0, 0.0, 1.0]
 
 
 def test_trl_logs_every_term(world: World) -> None:
-    one = case(world, "good")
-    env = trl.SearchEnv(place(world.url, one))
-    env.reset(task=pack_task(one.task), seed=SEED)
-    for name, given in one.calls:
-        getattr(env, name)(**given)
+    test_case = case(world, "good")
+    env = trl.SearchEnv(place(world.url, test_case))
+    env.reset(task=pack_task(test_case.task), seed=SEED)
+    for name, arguments in test_case.calls:
+        getattr(env, name)(**arguments)
     metrics: dict[str, float] = {}
     extras: dict[str, list[Any]] = {}
     trl.reward([env], metrics.__setitem__, extras.__setitem__, prompts=[])
     assert metrics["terms/searches"] == metrics["terms/opened"] == metrics["terms/answer"] == 1.0
     assert metrics["masked"] == 0.0
-    assert extras == {"task": [one.task.id], "masked": [""]}
+    assert extras == {"task": [test_case.task.id], "masked": [""]}
 
 
 def test_a_place_refuses_what_it_does_not_know() -> None:
@@ -151,7 +151,7 @@ def test_the_seed_of_a_row() -> None:
         read_seed([7])
 
 
-SAID = {
+PHRASES = {
     '<think>I <search>must</search></think><tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>':
         [("search", {"query": "a"})],
     '<tool_call>{"name": "open", "parameters": {"link": "r1"}}</tool_call><tool_call>{"name": "find"}</tool_call>':
@@ -171,14 +171,14 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SAID)
+@pytest.mark.parametrize("text", PHRASES)
 def test_calls_are_read_from_text(text: str) -> None:
-    assert [(call.name, call.arguments) for call in parse_calls(text)] == SAID[text]
+    assert [(call.name, call.arguments) for call in parse_calls(text)] == PHRASES[text]
 
 
 def test_the_manual_names_every_tool() -> None:
-    text = tool_manual(list_tools(has_user=True))
-    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in list_tools(has_user=True))
+    text = tool_manual(TOOLS)
+    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in TOOLS)
     assert parse_calls(text)[-1] == TextCall("search", {"query": "…"})
 
 
@@ -205,19 +205,19 @@ def test_gym_draws_tasks_by_the_seed(world: World) -> None:
 def test_gold_is_in_no_answer_over_http(world: World) -> None:
     task = world.of("founded_by")
 
-    async def asked() -> str:
+    async def collect_answers() -> str:
         transport = httpx.ASGITransport(build_app([task], EnvironmentConfig(world.url)))
         async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
             texts = [(await client.get("/tasks")).text, (await client.get("/health")).text]
-            told = await client.post("/reset", json={"task_id": task.id})
-            name = told.json()["episode"]
+            start_reply = await client.post("/reset", json={"task_id": task.id})
+            name = start_reply.json()["episode"]
             answer = await client.post("/step", json={"episode": name, "tool": "open", "arguments": {}})
             end = {"episode": name, "tool": "finish", "arguments": {"answer": "x", "citations": []}}
-            texts += [told.text, answer.text, (await client.post("/step", json=end)).text]
+            texts += [start_reply.text, answer.text, (await client.post("/step", json=end)).text]
             await close_clients()
             return "".join(texts)
 
-    text = asyncio.run(asked())
+    text = asyncio.run(collect_answers())
     assert task.question in text
     assert not [gold for gold in task.answers if gold in text.replace(task.question, "")]
 
@@ -236,34 +236,34 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "status", "said"), BAD)
-def test_what_cannot_be_served_is_told(world: World, path: str, body: bytes, status: int, said: str) -> None:
-    async def asked() -> httpx.Response:
+@pytest.mark.parametrize(("path", "body", "status", "message"), BAD)
+def test_what_cannot_be_served_is_told(world: World, path: str, body: bytes, status: int, message: str) -> None:
+    async def send_request() -> httpx.Response:
         transport = httpx.ASGITransport(build_app(world.tasks, EnvironmentConfig(world.url)))
         async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
             return await client.post(path, content=body.replace(b'"T"', json.dumps(world.tasks[0].id).encode()))
 
-    answer = asyncio.run(asked())
+    answer = asyncio.run(send_request())
     assert answer.status_code == status
-    assert said in answer.json()["error"]
+    assert message in answer.json()["error"]
     assert answer.json()["action"]
 
 
 def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
     async def counted() -> list[Any]:
         seats = EpisodeRegistry(world.tasks, EnvironmentConfig(world.url), max_episodes=2, idle_seconds=0.3)
-        asked = {"task_id": world.tasks[0].id}
-        first, second = [(await seats.reset(asked))["episode"] for _ in range(2)]
+        reset_request = {"task_id": world.tasks[0].id}
+        first, second = [(await seats.reset(reset_request))["episode"] for _ in range(2)]
         with pytest.raises(Exception, match="limit of 2 concurrent episodes"):
-            await seats.reset(asked)
+            await seats.reset(reset_request)
         assert (await seats.close({"episode": second}), await seats.close({"episode": second})) == (
             {"closed": True},
             {"closed": False},
         )
-        third = (await seats.reset(asked))["episode"]
+        third = (await seats.reset(reset_request))["episode"]
         await asyncio.sleep(0.4)
         await seats.step({"episode": third, "tool": "open", "arguments": {}})
-        await seats.reset(asked)
+        await seats.reset(reset_request)
         await close_clients()
         return [first in seats.slots, third in seats.slots]
 
@@ -278,10 +278,10 @@ def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
         assert process.stdout is not None
         address = process.stdout.readline().split(" at ")[1].split(" ")[0]
         task = world.tasks[0]
-        told = httpx.post(f"{address}/reset", json={"task_id": task.id}).json()
-        assert told["observation"] == task.question
+        start = httpx.post(f"{address}/reset", json={"task_id": task.id}).json()
+        assert start["observation"] == task.question
         end = {"tool": "finish", "arguments": {"answer": task.answers[0], "citations": []}}
-        answer = httpx.post(f"{address}/step", json={"episode": told["episode"]} | end).json()
+        answer = httpx.post(f"{address}/step", json={"episode": start["episode"]} | end).json()
         assert (answer["done"], answer["reward"], answer["terms"]["correct"]) == (True, 0.0, 1.0)
     finally:
         process.terminate()
@@ -289,13 +289,14 @@ def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [(["--server", "http://127.0.0.1:9"], "http://127.0.0.1:9"), (["--limits", '{"trns": 1}'], "turns"),
-     (["--limits", "{"], "Expecting"), (["--policy", "nowhere.json"], "nowhere.json"),
-     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "policy"),
+     (["--limits", "{"], "--limits must hold a JSON object"), (["--limits", "[]"], "--limits"),
+     (["--policy", "nowhere.json"], "nowhere.json"),
+     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "list.json must"),
      (["--port", "taken"], "Address already in use")],
 )  # fmt: skip
-def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments: list[str], message: str) -> None:
     save(tmp_path / "tasks.jsonl", world.tasks[:1])
     (tmp_path / "bad.json").write_text('{"weathr": {}}')
     (tmp_path / "list.json").write_text("[1]")
@@ -303,7 +304,7 @@ def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments
     where = ["--server", world.url, *(world.url.rpartition(":")[2] if word == "taken" else word for word in arguments)]
     done = subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 2
 
 

@@ -33,15 +33,15 @@ def calls(task: Task) -> list[tuple[str, Any]]:
 
 
 def in_thread(episode: Episode, task: Task, seed: int) -> tuple[list[Observation], EpisodeRecord]:
-    seen = [episode.reset(task, seed), *(episode.call(*one) for one in calls(task))]
-    return seen, episode.record()
+    observations = [episode.reset(task, seed), *(episode.call(*one) for one in calls(task))]
+    return observations, episode.record()
 
 
 async def in_loop(episode: AsyncEpisode, task: Task, seed: int) -> tuple[list[Observation], EpisodeRecord]:
-    seen = [await episode.reset(task, seed)]
-    for one in calls(task):
-        seen.append(await episode.call(*one))
-    return seen, await episode.record()
+    observations = [await episode.reset(task, seed)]
+    for call in calls(task):
+        observations.append(await episode.call(*call))
+    return observations, await episode.record()
 
 
 def test_threads_and_loops_play_the_same(world: World) -> None:
@@ -51,8 +51,8 @@ def test_threads_and_loops_play_the_same(world: World) -> None:
 
     with world.client() as client:
         expected = [in_thread(Episode(client, Limits(), policy), world.of("mayor"), 5) for policy in POLICIES]
-    for (seen, record), (as_before, recorded) in zip(asyncio.run(both()), expected, strict=True):
-        assert seen == as_before
+    for (observations, record), (as_before, recorded) in zip(asyncio.run(both()), expected, strict=True):
+        assert observations == as_before
         assert record == recorded
     assert len({repr(one) for one in expected}) == len(POLICIES)
 

@@ -1,5 +1,5 @@
 """Ways to get a reward without earning it. Each is played over a real server, mostly by one who knows the gold answer,
-and earns less than the ceiling of an honest attempt that searched and was wrong."""
+and earns nothing, like an honest attempt that searched and was wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.rl.worlds import HOSTILE, World
 from webemu.agent_client import Client
 from webemu.rl.environment import Episode
-from webemu.rl.rewards import COST_FLOOR, SHORT, WRONG_ANSWER_CAP
+from webemu.rl.rewards import COST_FLOOR, SHORT
 from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import NOT_FOUND, Evidence, Task
@@ -400,7 +400,7 @@ def calling_until_the_turns_are_spent(episode: Episode, task: Task) -> None:
 
 
 ABSENT = Task("none", 'In which year was the "Korium Delta 400" introduced?', NOT_FOUND, answer_type="none")
-"""Nothing tells of it."""
+"""A task about which no page tells anything."""
 
 
 def nowhere(task: Task) -> Task:
@@ -409,11 +409,11 @@ def nowhere(task: Task) -> Task:
 
 
 def compared(world: World) -> Task:
-    """Which of two has more people: both pages must be read."""
-    one, other = [task for task in world.tasks if task.recipe == "population"][:2]
-    more = max((one, other), key=lambda task: int(gold(task).replace(",", "")))
+    """Return a task that asks which of two towns has more people: both pages must be read."""
+    first, other = [task for task in world.tasks if task.recipe == "population"][:2]
+    more = max((first, other), key=lambda task: int(gold(task).replace(",", "")))
     named = str(source(more)).rpartition("/")[2].replace("_", " ")
-    values = tuple(Evidence(source(task), f"Population | {gold(task)}", gold(task)) for task in (one, other))
+    values = tuple(Evidence(source(task), f"Population | {gold(task)}", gold(task)) for task in (first, other))
     return Task("choice", f"Which has more people, {named} or Nowhere?", (named,), values, 2, answer_type="choice")
 
 
@@ -468,8 +468,8 @@ def a_number_that_any_page_has(episode: Episode, task: Task) -> None:
 
 
 def reading_past_the_ends(episode: Episode, task: Task) -> None:
-    for one in task.evidence:
-        episode.call("open", {"link": one.url, "cursor": 10**8})
+    for evidence in task.evidence:
+        episode.call("open", {"link": evidence.url, "cursor": 10**8})
     finish(episode, gold(task), source(task))
 
 
@@ -484,11 +484,11 @@ def test_not_found_is_read_where_it_would_stand(world: World, client: Client, pl
 
 
 @pytest.mark.parametrize("played", [reading_one_of_two, a_number_that_any_page_has, reading_past_the_ends])
-@pytest.mark.parametrize("made", [compared, counted])
+@pytest.mark.parametrize("make_task", [compared, counted])
 def test_what_is_worked_out_is_read_first(
-    world: World, client: Client, made: Callable[[World], Task], played: Attack
+    world: World, client: Client, make_task: Callable[[World], Task], played: Attack
 ) -> None:
-    assert score(client, made(world), played).reward == 0
+    assert score(client, make_task(world), played).reward == 0
 
 
 def test_the_honest_earn_all_where_no_page_says_it(world: World, client: Client) -> None:
@@ -506,7 +506,7 @@ def test_the_honest_earn_all_where_no_page_says_it(world: World, client: Client)
 
     assert score(client, ABSENT, looking).reward == 1
     assert score(client, nowhere(world.of("population")), reading("not found")).reward == 1
-    assert [score(client, made(world), reading("")).reward for made in (compared, counted)] == [1, 1]
+    assert [score(client, make_task(world), reading("")).reward for make_task in (compared, counted)] == [1, 1]
 
 
 @pytest.fixture(scope="module")
@@ -516,7 +516,7 @@ def client(world: World) -> Iterator[Client]:
 
 
 def score(client: Client, task: Task, played: Attack, marked: Task | None = None) -> Score:
-    """How it ends, by another task's gold where one is given."""
+    """Return the score of an attack, by another task's gold if one is given."""
     episode = Episode(client)
     episode.reset(task)
     played(episode, task)
@@ -529,11 +529,11 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_earns_less_than_an_honest_wrong_answer(world: World, client: Client, name: str) -> None:
+def test_an_attack_earns_nothing(world: World, client: Client, name: str) -> None:
     for kind in KINDS:
-        found = score(client, world.of(kind), ATTACKS[name])
-        assert found.reward is not None, found.mask
-        assert found.reward < WRONG_ANSWER_CAP, (kind, found.terms)
+        result = score(client, world.of(kind), ATTACKS[name])
+        assert result.reward is not None, result.mask
+        assert result.reward == 0, (kind, result.terms)
 
 
 def honest(episode: Episode, task: Task) -> None:
@@ -550,12 +550,11 @@ def test_an_honest_answer_earns_all(world: World, client: Client, kind: str) -> 
     assert score(client, world.of(kind), honest).reward == 1.0
 
 
-def test_an_honest_wrong_answer_earns_the_ceiling_and_no_more(world: World, client: Client) -> None:
+def test_a_wrong_answer_earns_as_much_as_none(world: World, client: Client) -> None:
     task = world.of("founded_by")
-    found = score(client, task, guessed("Marine electronics"))
-    assert found.reward == WRONG_ANSWER_CAP
-    assert found.terms["correct"] == 0
-    assert score(client, task, guessed("Who never was")).reward == 0.0
+    for answer in ("Marine electronics", "Founder", "Who never was", "unknown", "not found"):
+        result = score(client, task, guessed(answer))
+        assert (result.reward, result.terms["correct"]) == (0, 0), answer
 
 
 def test_waste_costs_only_the_right(world: World, client: Client) -> None:
@@ -573,7 +572,7 @@ def test_waste_costs_only_the_right(world: World, client: Client) -> None:
     assert right.reward is not None
     assert COST_FLOOR <= right.reward < 1
     assert right.terms["repeats"] == 8
-    assert wrong.reward == WRONG_ANSWER_CAP
+    assert wrong.reward == 0
     assert wrong.terms["cost"] == 1
 
 
@@ -592,21 +591,21 @@ def test_opening_everything_earns_less_than_knowing_where(world: World, client: 
 
 def test_controls_of_gold(world: World, client: Client) -> None:
     """An honest agent, marked with its own gold, with that of others, and with none that exists."""
-    chosen = random.Random(5).sample(world.tasks, 40)
-    turned = chosen[1:] + chosen[:1]
-    own = [score(client, task, honest).reward for task in chosen]
+    sample = random.Random(5).sample(world.tasks, 40)
+    turned = sample[1:] + sample[:1]
+    rewards = [score(client, task, honest).reward for task in sample]
     shuffled = [
         score(client, task, honest, Task(task.id, task.question, other.answers, task.evidence, task.hops)).reward
-        for task, other in zip(chosen, turned, strict=True)
+        for task, other in zip(sample, turned, strict=True)
         if not {*task.answers} & {*other.answers}
     ]
     invented = [
         score(client, task, honest, Task(task.id, task.question, (f"zq{number}x",), task.evidence)).reward
-        for number, task in enumerate(chosen)
+        for number, task in enumerate(sample)
     ]
-    assert own == [1.0] * 40
+    assert rewards == [1.0] * 40
     assert len(shuffled) > 30
-    assert max(reward or 0 for reward in (*shuffled, *invented)) <= WRONG_ANSWER_CAP
+    assert max(reward or 0 for reward in (*shuffled, *invented)) == 0
 
 
 def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
@@ -620,4 +619,4 @@ def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
             finish(episode, " ".join(draw.sample(page.split(), 2)), "r1")
 
         rewards.append(score(client, task, played).reward or 0)
-    assert max(rewards) <= WRONG_ANSWER_CAP
+    assert max(rewards) == 0

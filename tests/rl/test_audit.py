@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.rl.worlds import serving, webemu
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
 from webemu.rl.tasks import Evidence, Task, save
-from webemu.rl.tasks.audit import read_questions
+from webemu.rl.tasks.audit import bears_answer, build_claim, read_questions
+from webemu.rl.tasks.cached_client import PageText
 from webemu.rl.tasks.question_fields import FieldNames, parse_question_row
 from webemu.rl.tasks.subset import write_subset
 
@@ -43,13 +44,13 @@ ROWS = [
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audit")
-    records = [Seen(url, page) for url, page in PAGES.items()]
-    old = Seen(f"{SITE}/wick", html("Wick - Facts", "Its mayor is Ada Holm."), day=1)
+    records = [CaptureSpec(url, page) for url, page in PAGES.items()]
+    old = CaptureSpec(f"{SITE}/wick", html("Wick - Facts", "Its mayor is Ada Holm."), day=1)
     extra = [
-        *(Seen(f"{SITE}/old-wick", status="301 Moved", headers=(("Location", f"{SITE}/wick"),)), old),
-        *(Seen(f"https://site-{n}.example/", html(f"Page {n}", f"Number {n} of the sea.")) for n in range(20)),
+        *(CaptureSpec(f"{SITE}/old-wick", status="301 Moved", headers=(("Location", f"{SITE}/wick"),)), old),
+        *(CaptureSpec(f"https://site-{n}.example/", html(f"Page {n}", f"Number {n} of the sea.")) for n in range(20)),
     ]
-    write(root / "facts.warc.gz", [*extra, *(Seen(seen.url, seen.body, day=2) for seen in records)])
+    write(root / "facts.warc.gz", [*extra, *(CaptureSpec(record.url, record.body, day=2) for record in records)])
     webemu("ingest", str(root / "facts.warc.gz"), "--root", str(root), "--collection", "facts", "-q")
     return root
 
@@ -62,20 +63,20 @@ def server(root: Path) -> Iterator[str]:
 
 
 def run(*words: str) -> list[str]:
-    shown = CliRunner().invoke(app, ["tasks", *words])
-    assert shown.exit_code == 0, (shown.output, shown.exception)
-    return shown.stdout.splitlines()
+    result = CliRunner().invoke(app, ["tasks", *words])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout.splitlines()
 
 
 def audited(server: str, folder: Path, rows: list[dict[str, Any]], *more: str) -> tuple[list[str], dict[str, Any]]:
     (folder / "qa.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    shown = run("audit", str(folder / "qa.jsonl"), "--server", server, "--out", str(folder / "rows.jsonl"), "-q", *more)
-    told = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
-    return shown, {row["id"]: row for row in told}
+    lines = run("audit", str(folder / "qa.jsonl"), "--server", server, "--out", str(folder / "rows.jsonl"), "-q", *more)
+    judged_rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+    return lines, {row["id"]: row for row in judged_rows}
 
 
 def test_each_question_is_told(server: str, tmp_path: Path) -> None:
-    shown, rows = audited(server, tmp_path, ROWS, "--missing", str(tmp_path / "crawl.txt"))
+    lines, rows = audited(server, tmp_path, ROWS, "--missing", str(tmp_path / "crawl.txt"))
     assert {name: row["status"] for name, row in rows.items()} == {
         "q1": "answerable", "q2": "answerable", "q3": "stated elsewhere", "q4": "not stated", "q5": "gold missing",
         "q6": "not stated",
@@ -84,9 +85,9 @@ def test_each_question_is_told(server: str, tmp_path: Path) -> None:
     assert {page["rank"] for page in rows["q2"]["gold"]} == {1, 2}
     assert (rows["q1"]["in_gold"], rows["q1"]["in_results"]) == (True, 1)
     assert (rows["q4"]["in_gold"], rows["q5"]["in_gold"]) == (False, None)
-    assert shown[0] == "answerable            3 of 6 questions (50.0%)"
-    assert "missing of            sorby.example: 1" in shown
-    assert "missing by title      1" in shown
+    assert lines[0] == "answerable            3 of 6 questions (50.0%)"
+    assert "missing of            sorby.example: 1" in lines
+    assert "missing by title      1" in lines
     assert (tmp_path / "crawl.txt").read_text() == "https://sorby.example/a\n"
 
 
@@ -99,8 +100,8 @@ def test_a_missing_title_becomes_an_address(server: str, tmp_path: Path) -> None
 def test_named_fields_and_a_limit(server: str, tmp_path: Path) -> None:
     rows = [{"ask": "Who is the mayor of Wick?", "say": "Bo Lund", "at": f"{SITE}/wick"}, {"ask": "More?"}]
     words = ("--question-field", "ask", "--answer-field", "say", "--url-field", "at", "--limit", "1")
-    _, told = audited(server, tmp_path, rows, *words)
-    assert [(row["answers"], row["status"]) for row in told.values()] == [(["Bo Lund"], "answerable")]
+    _, rows_by_id = audited(server, tmp_path, rows, *words)
+    assert [(row["answers"], row["status"]) for row in rows_by_id.values()] == [(["Bo Lund"], "answerable")]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
     save(
         tmp_path / "tasks.jsonl", [Task("t", "Who is the mayor of Norby?", ("Per Dahl",), (Evidence(f"{SITE}/lund"),))]
     )
-    shown = run(
+    lines = run(
         *(
             "subset",
             "--urls",
@@ -157,15 +158,17 @@ def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
         ),
         *("--collection", "facts", "--to", "small", "--distractors", "4", "--missing", str(tmp_path / "gone.txt")),
     )
-    assert shown[:2] == ["gold        3 URLs, 1 missing", "missing     https://gone.example/"]
+    assert lines[:2] == ["gold        3 URLs, 1 missing", "missing     https://gone.example/"]
     assert (tmp_path / "gone.txt").read_text() == "https://gone.example/\n"
-    whole, small = open_world(root / "facts"), open_world(root / "small")
-    assert small.fetch(PageRequest(f"{SITE}/norby")).content == whole.fetch(PageRequest(f"{SITE}/norby")).content
+    whole_world, small = open_world(root / "facts"), open_world(root / "small")
+    assert small.fetch(PageRequest(f"{SITE}/norby")).content == whole_world.fetch(PageRequest(f"{SITE}/norby")).content
     assert small.fetch(PageRequest(f"{SITE}/old-wick")).redirects == (f"{SITE}/old-wick",)
     for url in (f"{SITE}/wick", f"{SITE}/lund", f"{SITE}/old-wick"):
         request = PageRequest(url, follow=False)
-        assert small.payload(request)[1] == whole.payload(request)[1]
-    assert [one.time for one in small.captures(f"{SITE}/wick")] == [one.time for one in whole.captures(f"{SITE}/wick")]
+        assert small.payload(request)[1] == whole_world.payload(request)[1]
+    assert [one.time for one in small.captures(f"{SITE}/wick")] == [
+        one.time for one in whole_world.captures(f"{SITE}/wick")
+    ]
     assert small.figures()["urls"] == 3 + 4
 
 
@@ -183,3 +186,31 @@ def test_what_cannot_be_cut(root: Path) -> None:
         write_subset(root / "facts", root / "facts", [f"{SITE}/wick"], [], 1, 0)
     with pytest.raises(BadRequest, match="none of 1 URLs"):
         write_subset(root / "facts", root / "new", ["https://gone.example/"], [], 1, 0)
+
+
+LABELS = [json.loads(line) for line in (Path(__file__).parent / "data" / "audit_labels.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("gold", [None, True, False], ids=["all", "gold pages", "results"])
+def test_answerable_can_be_believed(gold: bool | None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows were labelled by hand: does the page bear the answer to the question?"""
+    rows = [row for row in LABELS if gold is None or row["gold"] == gold]
+    verdicts = [
+        bears_answer(
+            PageText("https://a.example/", row["title"], row["text"]),
+            build_claim(row["question"], row["answers"], int(row["gold"])),
+            row["gold"],
+        )
+        for row in rows
+    ]
+    hits = sum(one and row["bears"] for one, row in zip(verdicts, rows, strict=True))
+    precision, recall = hits / sum(verdicts), hits / sum(row["bears"] for row in rows)
+    with capsys.disabled():
+        print(f"audit, {len(rows)} rows: precision {precision:.3f}, recall {recall:.3f}")
+    assert precision >= 0.9
+    assert recall >= 0.85
+
+
+def test_the_labels_are_even() -> None:
+    assert (len(LABELS), sum(row["bears"] for row in LABELS)) == (100, 50)
+    assert {row["gold"] for row in LABELS} == {True, False}

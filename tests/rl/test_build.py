@@ -26,15 +26,15 @@ from webemu.rl.tasks.splits import find_components, split_tasks
 
 def of(recipe: str, number: int, **more: Any) -> Task:
     page = Evidence(f"https://{recipe}-{number % 7}.example/{number}")
-    made = Task("", f"Which town is number {number} of {recipe}?", (f"{recipe}ville {number}",), (page,), recipe=recipe)
-    return replace(made, **more)
+    task = Task("", f"Which town is number {number} of {recipe}?", (f"{recipe}ville {number}",), (page,), recipe=recipe)
+    return replace(task, **more)
 
 
 async def _even(task: Task, means: FilterContext) -> Verdict:
     return {"ok": int(task.answers[0].split()[1]) % 2 == 0}
 
 
-EVEN = (Filter("even", _even, "the town's number is even"),)
+EVEN = (Filter("even", _even),)
 
 
 def built(
@@ -49,17 +49,17 @@ def built(
 
 
 def test_recipes_are_drawn_from_in_turn(world: World) -> None:
-    made = built(world, {"a": (of("a", n) for n in range(500)), "b": (of("b", n) for n in range(500))}, 20)
-    assert [task.recipe for task in made.kept_tasks[:4]] == ["a", "b", "a", "b"]
-    assert {name: tally.kept_count for name, tally in made.counts_by_recipe.items()} == {"a": 10, "b": 10}
-    assert all(task.filters["even"] == {"ok": True} for task in made.kept_tasks)
-    assert {rejecting_filter(task) for task in made.rejected_tasks} == {"even"}
+    outcome = built(world, {"a": (of("a", n) for n in range(500)), "b": (of("b", n) for n in range(500))}, 20)
+    assert [task.recipe for task in outcome.kept_tasks[:4]] == ["a", "b", "a", "b"]
+    assert {name: tally.kept_count for name, tally in outcome.counts_by_recipe.items()} == {"a": 10, "b": 10}
+    assert all(task.filters["even"] == {"ok": True} for task in outcome.kept_tasks)
+    assert {rejecting_filter(task) for task in outcome.rejected_tasks} == {"even"}
 
 
 def test_others_fill_what_a_recipe_cannot_give(world: World) -> None:
-    made = built(world, {"a": (of("a", n) for n in range(6)), "b": (of("b", n) for n in range(500))}, 100)
-    assert {name: tally.kept_count for name, tally in made.counts_by_recipe.items()} == {"a": 3, "b": 97}
-    assert made.counts_by_recipe["a"].rejections == {"even": 3}
+    outcome = built(world, {"a": (of("a", n) for n in range(6)), "b": (of("b", n) for n in range(500))}, 100)
+    assert {name: tally.kept_count for name, tally in outcome.counts_by_recipe.items()} == {"a": 3, "b": 97}
+    assert outcome.counts_by_recipe["a"].rejections == {"even": 3}
 
 
 def test_a_recipe_may_run_an_event_loop_of_its_own(world: World) -> None:
@@ -71,43 +71,43 @@ def test_a_recipe_may_run_an_event_loop_of_its_own(world: World) -> None:
 
 
 def test_a_build_gives_up(world: World) -> None:
-    made = built(world, {"a": (of("a", 2 * n + 1) for n in range(10_000))}, 4)
-    assert made.kept_tasks == []
-    assert MAX_DRAWS_PER_TASK * 4 <= made.counts_by_recipe["a"].drawn_count < MAX_DRAWS_PER_TASK * 4 + 200
+    outcome = built(world, {"a": (of("a", 2 * n + 1) for n in range(10_000))}, 4)
+    assert outcome.kept_tasks == []
+    assert MAX_DRAWS_PER_TASK * 4 <= outcome.counts_by_recipe["a"].drawn_count < MAX_DRAWS_PER_TASK * 4 + 200
 
 
 def test_the_first_filter_that_says_no_is_the_last_asked(world: World) -> None:
-    made = built(world, {"a": iter([of("a", 1), of("a", 2), of("a", 2)])}, 3, (*EVEN, *EVEN[:0]))
-    assert [list(task.filters) for task in made.rejected_tasks] == [["even"], ["even", "duplicate"]]
-    assert made.counts_by_recipe["a"].rejections == {"even": 1, "duplicate": 1}
-    shown = list(tables.format_outcome(made))
-    assert [" ".join(row.split()) for row in shown] == ["recipe drawn kept rejected", "a 3 1 even 1, duplicate 1"]
+    outcome = built(world, {"a": iter([of("a", 1), of("a", 2), of("a", 2)])}, 3, (*EVEN, *EVEN[:0]))
+    assert [list(task.filters) for task in outcome.rejected_tasks] == [["even"], ["even", "duplicate"]]
+    assert outcome.counts_by_recipe["a"].rejections == {"even": 1, "duplicate": 1}
+    table = list(tables.format_outcome(outcome))
+    assert [" ".join(row.split()) for row in table] == ["recipe drawn kept rejected", "a 3 1 even 1, duplicate 1"]
 
 
 def test_ids_say_what_a_task_is() -> None:
-    one = of("a", 1)
-    assert make_task_id(one) == make_task_id(of("a", 1)) == "a-" + make_task_id(one)[2:]
-    changed = [replace(one, question="?"), replace(one, answers=("x",)), replace(one, evidence=())]
-    assert len({make_task_id(one), *map(make_task_id, changed)}) == 4
+    task = of("a", 1)
+    assert make_task_id(task) == make_task_id(of("a", 1)) == "a-" + make_task_id(task)[2:]
+    changed = [replace(task, question="?"), replace(task, answers=("x",)), replace(task, evidence=())]
+    assert len({make_task_id(task), *map(make_task_id, changed)}) == 4
 
 
 def test_no_domain_is_in_two_splits() -> None:
     tasks = [of("a", n, id=str(n)) for n in range(70)]
     bridge = replace(of("a", 0, id="bridge"), evidence=(of("a", 1).evidence[0], of("a", 2).evidence[0]))
-    made = split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
-    assert made.task_counts == {"train": 41, "dev": 20, "test": 10}
-    assert made.component_sizes == (21, 10, 10, 10, 10, 10)
+    split = split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
+    assert split.task_counts == {"train": 41, "dev": 20, "test": 10}
+    assert split.component_sizes == (21, 10, 10, 10, 10, 10)
     domains = [
-        {one.url.split("/")[2] for task in made.tasks if task.split == name for one in task.evidence}
+        {one.url.split("/")[2] for task in split.tasks if task.split == name for one in task.evidence}
         for name in ("train", "dev", "test")
     ]
     assert not domains[0] & domains[1] | domains[0] & domains[2] | domains[1] & domains[2]
     assert (
-        made
+        split
         == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
         != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
     )
-    assert list(tables.format_splits(made)) == [
+    assert list(tables.format_splits(split)) == [
         "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
     ]
 
@@ -120,10 +120,10 @@ def test_what_hangs_together() -> None:
 
 
 def test_one_component_for_all_is_told() -> None:
-    shown = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0)))
-    assert shown[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
-    assert "one component holds 9 of 9" in shown[1]
-    assert "--split-by page" in shown[2]
+    lines = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0)))
+    assert lines[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
+    assert "one component holds 9 of 9" in lines[1]
+    assert "--split-by page" in lines[2]
 
 
 def test_recipes_by_name_and_family() -> None:
@@ -134,31 +134,35 @@ def test_recipes_by_name_and_family() -> None:
     first = RECIPES[0]
     assert choose_recipes(f"{first.name}, {first.name}", frozenset({first.needs})) == (first,)
     assert len(format_recipes().splitlines()) == len(RECIPES)
-    for words, said in (("riddles", "no recipe is called 'riddles'"), ("world", "lacks its source"), ("", "no recipe")):
-        with pytest.raises(BadRequest, match=said):
+    for words, message in (
+        ("riddles", "no recipe is called 'riddles'"),
+        ("world", "lacks its source"),
+        ("", "no recipe"),
+    ):
+        with pytest.raises(BadRequest, match=message):
             choose_recipes(words, frozenset({"crawl"}))
 
 
 def command(*words: str) -> list[str]:
-    shown = CliRunner().invoke(app, ["tasks", "build", *words], env={"WEBEMU_SERVER": ""})
-    if shown.exception:
-        raise shown.exception
-    return shown.stdout.splitlines()
+    result = CliRunner().invoke(app, ["tasks", "build", *words], env={"WEBEMU_SERVER": ""})
+    if result.exception:
+        raise result.exception
+    return result.stdout.splitlines()
 
 
 def test_the_same_seed_builds_the_same_file(world: World, root: Path, tmp_path: Path) -> None:
-    def made(name: str, seed: int) -> bytes:
+    def build_file(name: str, seed: int) -> bytes:
         place = ("--root", str(root), "--server", world.url, "--graph", str(root / "web" / "graph.jsonl"), "-q")
         out = tmp_path / name
         rejected = ("--keep-rejected", str(out) + ".no")
-        shown = command(
+        lines = command(
             "--recipes", "world", *place, "--count", "30", "--seed", str(seed), "--out", str(out), *rejected
         )
-        assert shown[0].split() == ["recipe", "drawn", "kept", "rejected"]
-        assert shown[-1].startswith(f"tasks      30 in {out}")
+        assert lines[0].split() == ["recipe", "drawn", "kept", "rejected"]
+        assert lines[-1].startswith(f"tasks      30 in {out}")
         return out.read_bytes() + Path(f"{out}.no").read_bytes()
 
-    assert made("a", 1) == made("b", 1) != made("c", 2)
+    assert build_file("a", 1) == build_file("b", 1) != build_file("c", 2)
     tasks = load(tmp_path / "a")
     assert all(set(task.filters) == {*(one.name for one in FILTERS), "duplicate"} for task in tasks)
     assert all(task.id.startswith(f"{task.recipe}-") and task.split and task.difficulty is not None for task in tasks)
@@ -171,7 +175,7 @@ def test_tasks_of_a_file_are_filtered(world: World, tmp_path: Path) -> None:
     save(tmp_path / "given.jsonl", [mayor, page, leaning])
     rows = [{"task": mayor.id, "sample": n, "reward": float(n)} for n in range(2)]
     (tmp_path / "episodes.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    shown = command(
+    lines = command(
         *("--from", str(tmp_path / "given.jsonl"), "--server", world.url, "--out", str(tmp_path / "out.jsonl"), "-q"),
         *(
             "--count",
@@ -185,20 +189,24 @@ def test_tasks_of_a_file_are_filtered(world: World, tmp_path: Path) -> None:
         ),
     )
     assert [task.id for task in load(tmp_path / "out.jsonl")] == [mayor.id]
-    kept = load(tmp_path / "out.jsonl")[0]
-    assert (kept.split, kept.difficulty, kept.filters["band"]) == ("test", 0.5, {"ok": True, "rate": 0.5})
-    assert set(kept.filters["answerable"]["ranks"]) == {"plain", "noisy"}
-    table = "\n".join(shown)
+    kept_task = load(tmp_path / "out.jsonl")[0]
+    assert (kept_task.split, kept_task.difficulty, kept_task.filters["band"]) == (
+        "test",
+        0.5,
+        {"ok": True, "rate": 0.5},
+    )
+    assert set(kept_task.filters["answerable"]["ranks"]) == {"plain", "noisy"}
+    table = "\n".join(lines)
     assert "self-contained 1" in table
     assert "quote 1" in table
     assert "recall     noisy, script" in table
-    assert shown[-1] == "warning    3 were requested; no more tasks pass the filters"
+    assert lines[-1] == "warning    3 were requested; no more tasks pass the filters"
 
 
 def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
-    known, unknown = world.of("mayor"), world.of("population")
-    save(tmp_path / "given.jsonl", [known, unknown])
-    with openai_server(lambda body: known.answers[0]) as model:
+    familiar, unknown = world.of("mayor"), world.of("population")
+    save(tmp_path / "given.jsonl", [familiar, unknown])
+    with openai_server(lambda body: familiar.answers[0]) as model:
         command(
             *(
                 "--from",
@@ -211,13 +219,13 @@ def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
             ),
             *("--base-url", model.url, "--model", "stand-in", "--samples", "2", "--concurrency", "1"),
         )
-        assert (len(model.asked), model.most) == (4, 1)
-    kept = load(tmp_path / "out.jsonl")
-    assert [(one.id, one.filters["closed-book"]["right"]) for one in kept] == [(unknown.id, 0)]
+        assert (len(model.requests), model.peak_open) == (4, 1)
+    kept_tasks = load(tmp_path / "out.jsonl")
+    assert [(one.id, one.filters["closed-book"]["right"]) for one in kept_tasks] == [(unknown.id, 0)]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--split", "1,2"), "--split '1,2' is not 3 numbers"), (("--split-by", "moon"), "cannot be by 'moon'"),
         (("--band", "low"), "--band 'low' is not 2 numbers"), (("--setting", "x"), "is no NAME=POLICY"),
@@ -233,17 +241,17 @@ def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_built(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tasks.jsonl").write_text(to_json_line(world.tasks[0]))
     (tmp_path / "empty.jsonl").write_text("\n")
-    given = () if {"--from", "--recipes"} & set(words) else ("--from", "tasks.jsonl")
-    with pytest.raises(EmulatorError, match=said):
-        command("--out", "out.jsonl", "--server", world.url, "-q", *given, *words)
+    source_options = () if {"--from", "--recipes"} & set(words) else ("--from", "tasks.jsonl")
+    with pytest.raises(EmulatorError, match=message):
+        command("--out", "out.jsonl", "--server", world.url, "-q", *source_options, *words)
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_all_recipes_are_listed() -> None:
-    shown = CliRunner().invoke(app, ["tasks", "build", "--list"])
-    assert (shown.exit_code, shown.stdout) == (0, format_recipes() + "\n")
+    result = CliRunner().invoke(app, ["tasks", "build", "--list"])
+    assert (result.exit_code, result.stdout) == (0, format_recipes() + "\n")

@@ -1,4 +1,4 @@
-"""What a model is told, and how its calls are read: ReAct in the forms that models write it in."""
+"""The prompt of a model, and the reading of its calls: ReAct in the forms that models write it in."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ FIRST = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "name", "given"), WRITTEN)
-def test_an_action_is_read(text: str, name: str, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(("text", "name", "arguments"), WRITTEN)
+def test_an_action_is_read(text: str, name: str, arguments: dict[str, object]) -> None:
     read = react.parse_step(text)
-    assert (read.name, json.loads(read.arguments)) == (name, given)
+    assert (read.name, json.loads(read.arguments)) == (name, arguments)
     assert read.consumed_text == text
 
 
@@ -64,15 +64,15 @@ def test_what_is_broken_is_told_by_the_episode() -> None:
 
 
 def test_the_manual_names_all_tools_and_arguments() -> None:
-    manual = react.describe_tools(arguments.list_tools(True))
-    for tool in arguments.list_tools(True):
+    manual = react.describe_tools(arguments.TOOLS)
+    for tool in arguments.TOOLS:
         assert f"\n{tool['function']['name']}: " in manual
         for name in tool["function"]["parameters"]["properties"]:
             assert f'"{name}"' in manual
 
 
 def test_a_conversation_begins() -> None:
-    tools = arguments.list_tools(False)
+    tools = arguments.TOOLS
     native, plain = (chat.start_conversation(one, "", "Who?", tools) for one in (NATIVE, REACT))
     assert [one["role"] for one in native] == ["system", "user"]
     assert "Action Input" in plain[0]["content"]
@@ -91,8 +91,8 @@ def test_what_is_kept_of_a_reply() -> None:
         "name": "search",
         "content": "seen",
     }
-    said = Reply("Thought: so\nAction: find\nAction Input: x\nObservation: y", (), {}, 1, 1)
-    parsed = REACT.parse_reply(said)
+    model_reply = Reply("Thought: so\nAction: find\nAction Input: x\nObservation: y", (), {}, 1, 1)
+    parsed = REACT.parse_reply(model_reply)
     assert (parsed.text, parsed.calls) == ("so", (ToolCall("", "find", '{"pattern": "x"}'),))
     assert parsed.message == {"role": "assistant", "content": "Thought: so\nAction: find\nAction Input: x"}
     assert REACT.observation_message(parsed.calls[0], "seen") == {"role": "user", "content": "Observation: seen"}

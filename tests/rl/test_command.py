@@ -76,14 +76,14 @@ def quiz(*arguments: str) -> tuple[int, list[str], list[str]]:
 
 
 def test_score(server: str, tasks: str) -> None:
-    code, shown, _ = quiz(tasks, "--server", server)
+    code, lines, _ = quiz(tasks, "--server", server)
     assert code == 0
-    assert shown[0] == "Question: Who is the mayor of Wick?"
-    assert "1. search(query='Wick')" in shown
-    assert "   | Mayor | Bo Lund" in shown
-    assert "Answer: Bo Lund  [correct]" in shown
-    assert not any(line.startswith("Question: What") for line in shown)
-    assert shown[-4:] == [
+    assert lines[0] == "Question: Who is the mayor of Wick?"
+    assert "1. search(query='Wick')" in lines
+    assert "   | Mayor | Bo Lund" in lines
+    assert "Answer: Bo Lund  [correct]" in lines
+    assert not any(line.startswith("Question: What") for line in lines)
+    assert lines[-4:] == [
         "demo-01     1  yes          2  Bo Lund",
         "demo-02     1  yes          2  9,421",
         "demo-03     1  no           4  (none)",
@@ -93,8 +93,8 @@ def test_score(server: str, tasks: str) -> None:
 
 def test_minimum(server: str, tasks: str) -> None:
     assert quiz(tasks, "--server", server, "--min-score", "2", "--show", "0")[0] == 0
-    code, shown, _ = quiz(tasks, "--server", server, "--min-score", "3", "--show", "0")
-    assert (code, shown[-1]) == (1, "score: 2 / 3")
+    code, lines, _ = quiz(tasks, "--server", server, "--min-score", "3", "--show", "0")
+    assert (code, lines[-1]) == (1, "score: 2 / 3")
 
 
 def test_limit(server: str, tasks: str) -> None:
@@ -102,8 +102,8 @@ def test_limit(server: str, tasks: str) -> None:
 
 
 def test_no_server(tasks: str) -> None:
-    code, shown, errors = quiz(tasks, "--server", "http://127.0.0.1:9")
-    assert (code, shown, len(errors)) == (1, [], 2)
+    code, lines, errors = quiz(tasks, "--server", "http://127.0.0.1:9")
+    assert (code, lines, len(errors)) == (1, [], 2)
     assert "webemu serve" in errors[1]
 
 

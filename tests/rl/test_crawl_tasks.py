@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.rl.worlds import serving
 from webemu.agent_client import Client
 from webemu.emulator.errors import CatalogError
@@ -76,20 +76,22 @@ ANCHORED = html(
 LICENCE = html("Licence terms", FILL, "The licence was granted in 1998 by the owners of the mill.")
 SITE = "https://north.example"
 LINKING = [
-    Seen(
+    CaptureSpec(
         f"https://{name}.example/", html(f"Page of {name}", f"See <a href='{SITE}/charter'>the oldest law</a>. {FILL}")
     )
     for name in ("one", "two", "three")
 ]
 CRAWLED = [
-    Seen(f"{SITE}/arlind", TOWN.replace("184", "99"), day=1),
-    Seen(f"{SITE}/arlind", TOWN, day=2),
-    Seen(f"{SITE}/orvale", ORVALE),
-    Seen(f"{SITE}/quay", QUAY),
-    Seen(f"{SITE}/hostile", HOSTILE),
-    Seen(f"{SITE}/charter", ANCHORED.replace("<main>", "<main><h1>Charter</h1>")),
-    Seen(f"{SITE}/licence", LICENCE),
-    Seen("https://alt.example/dorf", html("Dorf", "Das Dorf liegt im Tal und wurde 1271 von Mönchen gegründet. " * 8)),
+    CaptureSpec(f"{SITE}/arlind", TOWN.replace("184", "99"), day=1),
+    CaptureSpec(f"{SITE}/arlind", TOWN, day=2),
+    CaptureSpec(f"{SITE}/orvale", ORVALE),
+    CaptureSpec(f"{SITE}/quay", QUAY),
+    CaptureSpec(f"{SITE}/hostile", HOSTILE),
+    CaptureSpec(f"{SITE}/charter", ANCHORED.replace("<main>", "<main><h1>Charter</h1>")),
+    CaptureSpec(f"{SITE}/licence", LICENCE),
+    CaptureSpec(
+        "https://alt.example/dorf", html("Dorf", "Das Dorf liegt im Tal und wurde 1271 von Mönchen gegründet. " * 8)
+    ),
     *LINKING,
 ]
 
@@ -112,7 +114,7 @@ def of(crawl: Crawl, name: str, seed: int = 1) -> list[Task]:
     return list(islice(recipe.make(Sources(crawl), seed), 100))
 
 
-def asked(crawl: Crawl, name: str) -> dict[str, tuple[str, ...]]:
+def answers_by_question(crawl: Crawl, name: str) -> dict[str, tuple[str, ...]]:
     return {task.question: task.answers for task in of(crawl, name)}
 
 
@@ -125,9 +127,7 @@ def test_pages_come_once_in_an_order_that_the_seed_decides(crawl: Crawl) -> None
 def test_a_page_is_its_latest_capture(crawl: Crawl) -> None:
     page = crawl.find_page(f"{SITE}/arlind")
     assert page is not None
-    assert (page.host, page.domain, page.language, page.title) == (
-        *("north.example", "north.example", "en", "Arlind - Towns of the North"),
-    )
+    assert (page.host, page.language, page.title) == ("north.example", "en", "Arlind - Towns of the North")
     assert "184 metres" in page.text
     assert "184 metres" in (crawl.read_html(page) or "")
     assert page.digest.startswith("sha1:")
@@ -155,7 +155,7 @@ def test_no_collection(tmp_path: Path) -> None:
 
 
 def test_infobox(crawl: Crawl) -> None:
-    assert asked(crawl, "infobox") == {
+    assert answers_by_question(crawl, "infobox") == {
         'According to the page "Arlind" on north.example, what is the mayor?': ("Ada Verin",),
         'According to the page "Arlind" on north.example, what is the elevation?': (
             "412 m",
@@ -165,10 +165,10 @@ def test_infobox(crawl: Crawl) -> None:
     }
     assert crawl.skip_counts["infobox", "key is a control"] == 3, "Share, Next, Edit"
     assert crawl.skip_counts["infobox", "value no answer"] == 2, "yes, and a whole sentence"
-    told = {
+    expected = {
         reason: count for (_, reason), count in crawl.skip_counts.items() if reason.startswith(("table of", "list of"))
     }
-    assert told == {
+    assert expected == {
         "table of layout or navigation": 2,  # of presentation; and one never closed, which swallows the list after it
         "list of layout or navigation": 1,
         "table of one row, of very many, or of controls": 2,
@@ -177,14 +177,14 @@ def test_infobox(crawl: Crawl) -> None:
 
 
 def test_table(crawl: Crawl) -> None:
-    found = asked(crawl, "table")
-    assert len(found) == 2
-    assert set(found) <= {
+    by_question = answers_by_question(crawl, "table")
+    assert len(by_question) == 2
+    assert set(by_question) <= {
         f'In the table of the page "Orvale" on north.example, what does the column "{column}" say for "{row} House"?'
         for column in ("Looms", "Owner")
         for row in ("Mill", "Long", "Low", "Old")
     }
-    assert not any("Una Bly" in answers for answers in found.values()), "a value of two rows"
+    assert not any("Una Bly" in answers for answers in by_question.values()), "a value of two rows"
 
 
 def test_columns(crawl: Crawl) -> None:
@@ -194,14 +194,14 @@ def test_columns(crawl: Crawl) -> None:
         f"Of the houses {where}, which has the fewest looms?": ("Low House",),
         f"How many looms are there in all for the 4 houses {where}?": ("1100", "1,100"),
     }
-    found: dict[str, tuple[str, ...]] = {}
+    answers: dict[str, tuple[str, ...]] = {}
     for seed in range(8):
-        found |= {task.question: task.answers for task in of(crawl, "column", seed)}
-    assert found == possible
+        answers |= {task.question: task.answers for task in of(crawl, "column", seed)}
+    assert answers == possible
 
 
 def test_declared(crawl: Crawl) -> None:
-    assert asked(crawl, "declared") == {
+    assert answers_by_question(crawl, "declared") == {
         'According to the page "Arlind" on north.example, who is the author?': ("Ines Calder",),
         'According to the page "Arlind" on north.example, on which date was it published?': (
             "2019-03-05",
@@ -214,7 +214,7 @@ def test_declared(crawl: Crawl) -> None:
 
 def test_definition(crawl: Crawl) -> None:
     """ "Edit" is a word of menus, so it is no answer."""
-    assert asked(crawl, "definition") == {
+    assert answers_by_question(crawl, "definition") == {
         'What is described on north.example as "a village of weavers that stands on the northern slope of the Hard '
         'Hills by the old road"?': ("Orvale",),
         'Which term does the page "Quay" on north.example explain as "Toll for a small boat that is paid at the '
@@ -223,7 +223,7 @@ def test_definition(crawl: Crawl) -> None:
 
 
 def test_quantities_and_names(crawl: Crawl) -> None:
-    assert asked(crawl, "quantity") == {
+    assert answers_by_question(crawl, "quantity") == {
         'According to the page "Arlind" on north.example, in which year was Arlind founded by monks from Orvale?': (
             "1271",
         ),
@@ -232,17 +232,17 @@ def test_quantities_and_names(crawl: Crawl) -> None:
         'Which number belongs in the gap in this sentence of the page "Orvale" on north.example: "The well of the '
         'village is ____ metres deep and was cut by prisoners of war."': ("61",),
     }
-    found = asked(crawl, "cloze")
-    assert ("Quorrenhall",) in found.values()
-    assert all(cloze.GAP in question for question in found)
+    answers = answers_by_question(crawl, "cloze")
+    assert ("Quorrenhall",) in answers.values()
+    assert all(cloze.GAP in question for question in answers)
 
 
 def test_finding_and_anchors(crawl: Crawl) -> None:
-    found = of(crawl, "finding")
-    assert found
-    assert {task.answer_type for task in found} == {"url"}
-    assert not any("orchards" in task.question for task in found), "what other pages say too"
-    assert asked(crawl, "anchor") == {
+    tasks = of(crawl, "finding")
+    assert tasks
+    assert {task.answer_type for task in tasks} == {"url"}
+    assert not any("orchards" in task.question for task in tasks), "what other pages say too"
+    assert answers_by_question(crawl, "anchor") == {
         'Pages of one.example and three.example link to a page of north.example with the words "the oldest law". What '
         "is its title?": ("Charter", "Charter - Towns of the North")
     }
@@ -266,39 +266,39 @@ def test_chains(crawl: Crawl) -> None:
 
 @pytest.mark.parametrize("recipe", LOOKUP, ids=lambda recipe: recipe.name)
 def test_the_same_seed_asks_the_same(root: Path, recipe: Recipe) -> None:
-    made = []
+    builds = []
     for _ in range(2):
         with Crawl(root / "default") as crawl:
-            made.append(list(islice(recipe.make(Sources(crawl), 4), 50)))
-    assert made[0]
-    assert made[0] == made[1]
+            builds.append(list(islice(recipe.make(Sources(crawl), 4), 50)))
+    assert builds[0]
+    assert builds[0] == builds[1]
 
 
 def test_every_quote_is_in_the_text_and_pages_unfit_are_counted(crawl: Crawl) -> None:
     for recipe in LOOKUP:
         for task in islice(recipe.make(Sources(crawl), 2), 50):
             unfit = ("licence", "alt.") if recipe.name in ("finding", "cloze") else ("licence", "alt.", "hostile")
-            assert not any(name in one.url for name in unfit for one in task.evidence)
-            for one in task.evidence:
-                page = crawl.find_page(one.url)
+            assert not any(name in source.url for name in unfit for source in task.evidence)
+            for source in task.evidence:
+                page = crawl.find_page(source.url)
                 assert page is not None
-                assert one.digest == page.digest
-                assert " ".join(one.quote.split()) in " ".join(page.text.split())
+                assert source.digest == page.digest
+                assert " ".join(source.quote.split()) in " ".join(page.text.split())
     assert (
         crawl.skip_counts["infobox", "not English"] == crawl.skip_counts["infobox", "changes or legal text"] == 1
     )  # German, and the licence
 
 
 def test_an_honest_episode_earns_one(root: Path, crawl: Crawl) -> None:
-    """Of every recipe: the pages of the evidence are opened and the last one is cited."""
+    """A full reward goes to one episode of every recipe that opens the pages of the evidence and cites the last one."""
     with serving(root) as (url, _), Client(url, retries=0, timeout=60) as client:
         episode = Episode(client)
         for recipe in LOOKUP:
             for task in islice(recipe.make(Sources(crawl), 3), 3):
                 for answer in (task.answers[0], task.answers[-1]):
                     episode.reset(task)
-                    for one in task.evidence[-task.hops :]:
-                        episode.call("open", {"link": one.url})
+                    for source in task.evidence[-task.hops :]:
+                        episode.call("open", {"link": source.url})
                     episode.call("finish", {"answer": answer, "citations": [task.evidence[-1].url]})
                     assert SHORT.score(episode.record()).reward == 1.0, (task.question, answer)
 
@@ -317,15 +317,15 @@ def test_an_address_earns_nothing_unopened_or_beside_another_page(root: Path, cr
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [("1,204", ("number", ("1,204", "1204"))), ("12 km", ("number", ("12 km", "12 kilometres", "12 kilometers"))),
      ("March 5, 2019", ("date", ("March 5, 2019", "2019-03-05", "5 March 2019"))),
      ("Ada Verin [3]", ("name", ("Ada Verin",))),
      ("31 February 2019", ("date", ("31 February 2019",))), ("", None), ("yes", None), ("foo(); bar", None),
      ("one, two and three", None), ("Read more", None), ("what it is for and how to use it", None)]
 )  # fmt: skip
-def test_spellings(text: str, found: object) -> None:
-    assert values.classify_answer(text) == found
+def test_spellings(text: str, expected: object) -> None:
+    assert values.classify_answer(text) == expected
 
 
 @pytest.mark.parametrize(

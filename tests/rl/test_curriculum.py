@@ -41,20 +41,20 @@ class Learner:
     def chance(self, recipe: str) -> float:
         return 1 / (1 + math.exp(self.difficulty[recipe] - self.skill[recipe]))
 
-    def attempt(self, one: Task) -> float:
-        p = self.chance(one.recipe)
-        self.skill[one.recipe] += 0.05 * p * (1 - p)
+    def attempt(self, drawn_task: Task) -> float:
+        p = self.chance(drawn_task.recipe)
+        self.skill[drawn_task.recipe] += 0.05 * p * (1 - p)
         return float(self._rng.random() < p)
 
 
 def test_draws_gather_where_outcomes_vary() -> None:
     pool = tasks((1, "never"), (1, "even"), (1, "always"))
-    one, rng, drawn = Curriculum(pool, plan=ALONE), Random(1), Counter[str]()
+    curriculum, rng, drawn = Curriculum(pool, plan=ALONE), Random(1), Counter[str]()
     chance = {"never": 0.01, "even": 0.5, "always": 0.99}
     for step in range(100):
-        for chosen in one.draw(16):
-            drawn[chosen.recipe] += step >= 20
-            one.learn(chosen, float(rng.random() < chance[chosen.recipe]))
+        for drawn_task in curriculum.draw(16):
+            drawn[drawn_task.recipe] += step >= 20
+            curriculum.learn(drawn_task, float(rng.random() < chance[drawn_task.recipe]))
     assert drawn["even"] / drawn.total() > 0.75
     assert min(drawn.values()) / drawn.total() > 0.02  # and the rest is still looked at
 
@@ -64,105 +64,107 @@ def test_a_learner_learns_more_than_from_even_draws() -> None:
     difficulty = {name: number - 4.0 for number, name in enumerate(names)}
     pool = tasks(*((1, name) for name in names))
     taught, even = Learner(difficulty), Learner(difficulty)
-    one, rng = Curriculum(pool, plan=ALONE), Random(0)
+    curriculum, rng = Curriculum(pool, plan=ALONE), Random(0)
     for _ in range(60):
-        for chosen in one.draw(32):
-            one.learn(chosen, taught.attempt(chosen))
-        for chosen in rng.choices(pool, k=32):
-            even.attempt(chosen)
+        for drawn_task in curriculum.draw(32):
+            curriculum.learn(drawn_task, taught.attempt(drawn_task))
+        for drawn_task in rng.choices(pool, k=32):
+            even.attempt(drawn_task)
     gained = [sum(learner.skill.values()) for learner in (taught, even)]
     assert gained[0] > 1.3 * gained[1]
 
 
 def test_more_hops_open_when_the_fewer_are_mastered() -> None:
     pool = tasks((1, "a"), (1, "b"), (2, "c"), (4, "d"))
-    one = Curriculum(pool, plan=ALONE)
-    assert {chosen.hops for chosen in one.draw(50)} == {1}
+    curriculum = Curriculum(pool, plan=ALONE)
+    assert {drawn_task.hops for drawn_task in curriculum.draw(50)} == {1}
     for _ in range(20):
-        one.learn(pool[0], 1.0)
-    assert one.level == 2  # half of the buckets of one hop
-    assert {bucket[0] for bucket in one.bucket_probabilities()} == {1, 2}
+        curriculum.learn(pool[0], 1.0)
+    assert curriculum.level == 2  # half of the buckets of one hop
+    assert {bucket[0] for bucket in curriculum.bucket_probabilities()} == {1, 2}
     for _ in range(20):
-        one.learn(next(chosen for chosen in pool if chosen.recipe == "c"), 1.0)
-    assert one.level == 4
+        curriculum.learn(next(drawn_task for drawn_task in pool if drawn_task.recipe == "c"), 1.0)
+    assert curriculum.level == 4
 
 
 def test_the_same_outcomes_give_the_same_draws_and_a_saved_one_goes_on() -> None:
     pool, reserve = tasks((1, "a"), (2, "b"), (3, "c")), [replace(one, id=f"x{one.id}") for one in tasks((2, "b"))]
 
-    def play(one: Curriculum, steps: int) -> list[str]:
-        seen = []
+    def play(curriculum: Curriculum, steps: int) -> list[str]:
+        ids = []
         for _ in range(steps):
-            for chosen in one.draw(8):
-                seen.append(chosen.id)
-                one.learn(chosen, float(Random(f"{chosen.id}:{one.step}").random() < 0.6))
-        return seen
+            for drawn_task in curriculum.draw(8):
+                ids.append(drawn_task.id)
+                curriculum.learn(drawn_task, float(Random(f"{drawn_task.id}:{curriculum.step}").random() < 0.6))
+        return ids
 
-    whole = play(Curriculum(pool, reserve, 3), 40)
+    all_ids = play(Curriculum(pool, reserve, 3), 40)
     first = Curriculum(pool, reserve, 3)
     half = play(first, 20)
-    assert [*half, *play(Curriculum.from_json(first.to_json(), pool, reserve), 20)] == whole
-    assert play(Curriculum(pool, reserve, 4), 40) != whole
+    assert [*half, *play(Curriculum.from_json(first.to_json(), pool, reserve), 20)] == all_ids
+    assert play(Curriculum(pool, reserve, 4), 40) != all_ids
 
 
 def test_masked_attempts_teach_nothing() -> None:
-    one = Curriculum(tasks((1, "a")))
-    before = one.bucket_probabilities()
-    one.learn(one.tasks[0], None)
-    assert (one.bucket_probabilities(), one.rates, one.masked) == (before, {}, 1)
+    curriculum = Curriculum(tasks((1, "a")))
+    before = curriculum.bucket_probabilities()
+    curriculum.learn(curriculum.tasks[0], None)
+    assert (curriculum.bucket_probabilities(), curriculum.rates, curriculum.masked) == (before, {}, 1)
 
 
 def test_failures_come_back_as_others_of_their_kind_each_once() -> None:
     pool = tasks((2, "a"))
     reserve = [task(f"spare-{number}", 2, "a") for number in range(3)] + [task("other", 2, "b")]
-    one = Curriculum(pool, reserve, plan=Plan(mutate=1.0, replay=0))
+    curriculum = Curriculum(pool, reserve, plan=Plan(mutate=1.0, replay=0))
     for failed in pool[:5]:
-        one.learn(failed, 0.0)
+        curriculum.learn(failed, 0.0)
         for solved in pool[5:12]:
-            one.learn(solved, 1.0)
-    drawn = [chosen.id for chosen in one.draw(5)]
+            curriculum.learn(solved, 1.0)
+    drawn = [drawn_task.id for drawn_task in curriculum.draw(5)]
     assert sorted(drawn[:3]) == ["spare-0", "spare-1", "spare-2"]
     assert all(name.endswith("-told") for name in drawn[3:])  # the reserve is spent
 
 
 def test_hard_failures_come_back_with_a_hop_told() -> None:
     pool = tasks((3, "a"))
-    one = Curriculum(pool, tasks((3, "a")), plan=Plan(mutate=1.0, replay=0))
+    curriculum = Curriculum(pool, tasks((3, "a")), plan=Plan(mutate=1.0, replay=0))
     for failed in pool[:10]:
-        one.learn(failed, 0.0)
-    (chosen,) = one.draw(1)
-    assert (chosen.id, chosen.hops, len(chosen.evidence)) == ("a-3-0-told", 2, 2)
-    assert chosen.question == "One page says: “Step 0 of a-3-0.” What is at the end of a-3-0?"
-    one.learn(chosen, 0.0)
-    one._failed_ids = {chosen.id: None}
-    (again,) = Curriculum.from_json(one.to_json(), pool, plan=one.plan).draw(1)
+        curriculum.learn(failed, 0.0)
+    (drawn_task,) = curriculum.draw(1)
+    assert (drawn_task.id, drawn_task.hops, len(drawn_task.evidence)) == ("a-3-0-told", 2, 2)
+    assert drawn_task.question == "One page says: “Step 0 of a-3-0.” What is at the end of a-3-0?"
+    curriculum.learn(drawn_task, 0.0)
+    curriculum._failed_ids = {drawn_task.id: None}
+    (again,) = Curriculum.from_json(curriculum.to_json(), pool, plan=curriculum.plan).draw(1)
     assert (again.id, again.hops) == ("a-3-0-told-told", 1)
 
 
 def test_a_hop_is_told_only_where_it_helps_and_gives_nothing_away() -> None:
-    one = task("x", 2, "a")
+    two_hops = task("x", 2, "a")
     assert reveal_first_hop(task("x", 1, "a")) is None
-    assert reveal_first_hop(replace(one, answer_type="none")) is None
-    assert reveal_first_hop(replace(one, evidence=(Evidence("https://a.example/"), *one.evidence[1:]))) is None
-    said = Evidence("https://a.example/", "It is the END of X, they say.")
-    assert reveal_first_hop(replace(one, evidence=(said, *one.evidence[1:]))) is None
+    assert reveal_first_hop(replace(two_hops, answer_type="none")) is None
+    assert (
+        reveal_first_hop(replace(two_hops, evidence=(Evidence("https://a.example/"), *two_hops.evidence[1:]))) is None
+    )
+    evidence = Evidence("https://a.example/", "It is the END of X, they say.")
+    assert reveal_first_hop(replace(two_hops, evidence=(evidence, *two_hops.evidence[1:]))) is None
 
 
 def test_old_successes_are_replayed() -> None:
     pool = tasks((1, "a"), (1, "b"))
-    one = Curriculum(pool, plan=Plan(replay=1.0))
+    curriculum = Curriculum(pool, plan=Plan(replay=1.0))
     for _ in range(30):
-        one.learn(pool[3], 1.0)
-    assert {chosen.id for chosen in one.draw(20)} == {pool[3].id}
+        curriculum.learn(pool[3], 1.0)
+    assert {drawn_task.id for drawn_task in curriculum.draw(20)} == {pool[3].id}
 
 
 def test_memory_is_bounded() -> None:
     pool = tasks((1, "a"), each=200)
-    one = Curriculum(pool, plan=Plan(memory=50))
-    for chosen in pool:
-        one.learn(chosen, 0.0)
-        one.learn(chosen, 1.0)
-    assert (len(one._failed_ids), len(one._solved_ids)) == (0, 50)
+    curriculum = Curriculum(pool, plan=Plan(memory=50))
+    for pool_task in pool:
+        curriculum.learn(pool_task, 0.0)
+        curriculum.learn(pool_task, 1.0)
+    assert (len(curriculum._failed_ids), len(curriculum._solved_ids)) == (0, 50)
 
 
 def test_a_curriculum_without_tasks_is_none() -> None:

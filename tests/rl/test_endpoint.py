@@ -8,37 +8,37 @@ from typing import Any
 
 import pytest
 
-from tests.rl.openai_server import Fault, Said, Script, openai_server
+from tests.rl.openai_server import Fault, Script, ScriptedMessage, openai_server
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.reply import Reply, assistant_message
 
-ASKED = [{"role": "user", "content": "Who?"}]
+MESSAGES = [{"role": "user", "content": "Who?"}]
 TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object", "properties": {}}}}
 
 
-def ask(url: str, *, retries: int = 0, timeout: float = 10, key: str = "none", **given: Any) -> Reply:
+def ask(url: str, *, retries: int = 0, timeout: float = 10, key: str = "none", **options: Any) -> Reply:
     async def once() -> Reply:
         async with Endpoint(url, "stand-in", key, retries=retries, timeout=timeout) as endpoint:
-            return await endpoint.chat(ASKED, **given)
+            return await endpoint.chat(MESSAGES, **options)
 
     return asyncio.run(once())
 
 
-def refused(script: Script, **given: Any) -> EndpointError:
+def refused(script: Script, **options: Any) -> EndpointError:
     with openai_server(script) as server, pytest.raises(EndpointError) as caught:
-        ask(server.url, **given)
+        ask(server.url, **options)
     return caught.value
 
 
 def test_a_text() -> None:
-    with openai_server(lambda body: Said("Ada Holm", thought="the mayor")) as server:
+    with openai_server(lambda body: ScriptedMessage("Ada Holm", thought="the mayor")) as server:
         reply = ask(server.url, seed=3, temperature=0.5, max_tokens=20, tools=[TOOL], key="k")
     assert (reply.text, reply.calls, reply.thought, reply.was_cut_off) == ("Ada Holm", (), "the mayor", False)
     assert reply.message == {"role": "assistant", "content": "Ada Holm"}
     assert reply.prompt_tokens > 0
     assert reply.completion_tokens > 0
-    assert server.asked == [
-        {"model": "stand-in", "messages": ASKED, "tools": [TOOL], "seed": 3, "temperature": 0.5, "max_tokens": 20}
+    assert server.requests == [
+        {"model": "stand-in", "messages": MESSAGES, "tools": [TOOL], "seed": 3, "temperature": 0.5, "max_tokens": 20}
     ]
     assert server.headers[0]["Authorization"] == "Bearer k"
 
@@ -46,12 +46,12 @@ def test_a_text() -> None:
 def test_what_is_not_said_is_not_sent() -> None:
     with openai_server(lambda body: "yes") as server:
         ask(server.url)
-    assert server.asked == [{"model": "stand-in", "messages": ASKED}]
+    assert server.requests == [{"model": "stand-in", "messages": MESSAGES}]
 
 
 def test_calls_are_given_as_they_were_written_and_sent_back_as_json() -> None:
     calls = (("search", {"query": "a"}), ("open", '{"link": '), ("find", ""), ("find", "[1]"))
-    with openai_server(lambda body: Said("", calls)) as server:
+    with openai_server(lambda body: ScriptedMessage("", calls)) as server:
         reply = ask(server.url)
     assert [one.name for one in reply.calls] == ["search", "open", "find", "find"]
     assert [one.arguments for one in reply.calls] == ['{"query": "a"}', '{"link": ', "", "[1]"]
@@ -61,28 +61,28 @@ def test_calls_are_given_as_they_were_written_and_sent_back_as_json() -> None:
 
 
 def test_names_that_servers_refuse_are_sent_back_as_others() -> None:
-    with openai_server(lambda body: Said("", (("sé arch!", {}), ("", {})))) as server:
+    with openai_server(lambda body: ScriptedMessage("", (("sé arch!", {}), ("", {})))) as server:
         reply = ask(server.url)
     assert [one.name for one in reply.calls] == ["sé arch!", ""]
     assert [one["function"]["name"] for one in reply.message["tool_calls"]] == ["s__arch_", "none"]
 
 
 def test_halves_of_surrogates_are_left_out() -> None:
-    with openai_server(lambda body: Said("half \ud83d", (("search", '{"query": "\ud83d"}'),))) as server:
+    with openai_server(lambda body: ScriptedMessage("half \ud83d", (("search", '{"query": "\ud83d"}'),))) as server:
         reply = ask(server.url)
     assert (reply.text, reply.calls[0].arguments) == ("half ?", '{"query": "?"}')
     json.dumps(reply.message, ensure_ascii=False).encode()
 
 
 def test_cut_by_the_limit() -> None:
-    with openai_server(lambda body: Said("and then", finish="length")) as server:
+    with openai_server(lambda body: ScriptedMessage("and then", finish="length")) as server:
         assert ask(server.url).was_cut_off
 
 
 def test_a_busy_server_is_asked_again() -> None:
-    with openai_server(lambda body: "late" if len(server.asked) > 1 else Fault(503)) as server:
+    with openai_server(lambda body: "late" if len(server.requests) > 1 else Fault(503)) as server:
         assert ask(server.url, retries=2).text == "late"
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_many_at_once_and_again_in_another_loop() -> None:
 
         async def crowd() -> list[Reply]:
             async with endpoint:
-                return await asyncio.gather(*(endpoint.chat(ASKED) for _ in range(64)))
+                return await asyncio.gather(*(endpoint.chat(MESSAGES) for _ in range(64)))
 
         assert {reply.text for reply in [*asyncio.run(crowd()), *asyncio.run(crowd())]} == {"yes"}
-    assert server.most == 64
+    assert server.peak_open == 64

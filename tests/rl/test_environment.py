@@ -20,14 +20,14 @@ from webemu.rl.tasks import Task
 
 
 def played(episode: Episode, task: Task, seed: int = 1) -> list[str]:
-    """What an honest agent sees."""
+    """Return the observations of an honest agent."""
     calls: list[tuple[str, Any]] = [
         ("search", {"query": task.question}),
         ("open", {"link": task.evidence[-1].url}),
         ("find", {"pattern": task.answers[0]}),
         ("finish", {"answer": task.answers[0], "citations": [task.evidence[-1].url]}),
     ]
-    return [episode.reset(task, seed).text, *(episode.call(name, given).text for name, given in calls)]
+    return [episode.reset(task, seed).text, *(episode.call(name, arguments).text for name, arguments in calls)]
 
 
 def test_an_honest_episode(world: World, episode: Episode) -> None:
@@ -53,10 +53,10 @@ def test_the_same_seed_gives_the_same_bytes(world: World, episode: Episode) -> N
 
 def test_gold_is_in_no_observation_that_the_web_did_not_give(world: World, episode: Episode) -> None:
     task = Task("t", "What is it?", ("the-gold-string",))
-    seen = [episode.reset(task).text]
-    for name, given in (("search", {"query": "x"}), ("open", {}), ("finish", {"answer": "n", "citations": []})):
-        seen.append(episode.call(name, given).text)
-    assert not any("gold" in text for text in seen)
+    texts = [episode.reset(task).text]
+    for name, arguments in (("search", {"query": "x"}), ("open", {}), ("finish", {"answer": "n", "citations": []})):
+        texts.append(episode.call(name, arguments).text)
+    assert not any("gold" in text for text in texts)
 
 
 def test_reset_forgets_everything(world: World, episode: Episode) -> None:
@@ -139,16 +139,16 @@ BAD: list[tuple[object, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "said"), BAD)
-def test_a_bad_argument_is_told(world: World, episode: Episode, name: object, given: object, said: str) -> None:
+@pytest.mark.parametrize(("name", "arguments", "message"), BAD)
+def test_a_bad_argument_is_told(world: World, episode: Episode, name: object, arguments: object, message: str) -> None:
     episode.reset(world.tasks[0])
-    seen = episode.call(name, given)
-    assert said in seen.text
-    assert (seen.kind, seen.done) == ("misuse", False)
+    observation = episode.call(name, arguments)
+    assert message in observation.text
+    assert (observation.kind, observation.done) == ("misuse", False)
     record = episode.record()
     assert (record.invalid_calls, record.requests, record.masked) == (1, (), False)
     if name in ("search", "open", "finish"):
-        assert "Call " in seen.text
+        assert "Call " in observation.text
 
 
 def test_an_optional_null_is_left_out(world: World, episode: Episode) -> None:
@@ -176,15 +176,15 @@ def test_strange_queries_are_no_outage(world: World, episode: Episode, query: st
 
 def test_pages_are_data(world: World, episode: Episode) -> None:
     episode.reset(world.tasks[0])
-    seen = episode.call("open", {"link": HOSTILE})
-    assert INJECTED in seen.text  # it is shown, between lines that it cannot forge
-    first, *_, last = seen.text.splitlines()
+    observation = episode.call("open", {"link": HOSTILE})
+    assert INJECTED in observation.text  # it is shown, between lines that it cannot forge
+    first, *_, last = observation.text.splitlines()
     name = first.removeprefix("[page ").partition(":")[0]
     assert last == f"[end of page {name}]"
-    assert seen.text.count(name) == 2
-    assert not [token for token in TOKENS if token.casefold() in seen.text.casefold()]
-    assert not has_template_tokens(seen.text)
-    assert "zerowidth and more" in seen.text
+    assert observation.text.count(name) == 2
+    assert not [token for token in TOKENS if token.casefold() in observation.text.casefold()]
+    assert not has_template_tokens(observation.text)
+    assert "zerowidth and more" in observation.text
     assert not has_template_tokens(episode.call("search", {"query": "Reward page tokens"}).text)
     assert not has_template_tokens(episode.call("find", {"pattern": "im_start"}).text)
 
@@ -207,8 +207,8 @@ def test_weather_is_seen_and_masks_nothing(world: World, weather: str) -> None:
     with world.client() as client:
         episode = Episode(client, policy={"weather": {weather: 1.0, "hold_ms": 1}})
         episode.reset(world.tasks[0])
-        seen = [episode.call("search", {"query": "town"}) for _ in range(2)]
-        assert {one.kind for one in seen} == {"refusal" if weather == "rate_limits" else "weather"}
+        observations = [episode.call("search", {"query": "town"}) for _ in range(2)]
+        assert {one.kind for one in observations} == {"refusal" if weather == "rate_limits" else "weather"}
         assert not episode.masked
         record = episode.record()
         assert len(record.requests) == 2
@@ -249,8 +249,8 @@ def test_an_outage_masks(root: Path, world: World) -> None:
         assert episode.call("search", {"query": "town"}).kind == "results"
         process.terminate()
         process.wait(30)
-        seen = episode.call("open", {"link": "r1"})
-        assert (seen.kind, seen.done, episode.masked) == ("over", True, True)
+        observation = episode.call("open", {"link": "r1"})
+        assert (observation.kind, observation.done, episode.masked) == ("over", True, True)
         assert "unreachable" in episode.mask_reason
         score = SHORT.score(episode.record())
         assert (score.reward, score.mask) == (None, episode.mask_reason)
@@ -276,11 +276,11 @@ def test_a_failure_of_the_server_masks(tmp_path: Path, root: Path, world: World)
         episode.reset(world.tasks[0])
         moved = [path.rename(path.with_suffix(".gone")) for path in (root / "web").rglob("*.warc.gz")]
         try:
-            seen = episode.call("open", {"link": url})
+            observation = episode.call("open", {"link": url})
         finally:
             for path in moved:
                 path.rename(path.with_suffix(".gz"))
-    assert (seen.done, episode.masked) == (True, True)
+    assert (observation.done, episode.masked) == (True, True)
     assert episode.mask_reason.startswith("payload-missing")
 
 
@@ -317,12 +317,12 @@ def test_bytes_are_counted_by_the_server(world: World) -> None:
 def test_many_episodes_share_one_client(world: World) -> None:
     with world.client() as client, ThreadPoolExecutor(8) as threads:
 
-        def one(number: int) -> float | None:
+        def play_episode(number: int) -> float | None:
             episode = Episode(client)
             played(episode, world.tasks[number], number)
             return SHORT.score(episode.record()).reward
 
-        assert list(threads.map(one, range(40))) == [1.0] * 40
+        assert list(threads.map(play_episode, range(40))) == [1.0] * 40
 
 
 def test_an_observation_is_text_that_travels(world: World, episode: Episode) -> None:

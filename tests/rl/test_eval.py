@@ -34,8 +34,8 @@ EVAL = [sys.executable, "-m", "webemu.emulator.cli", "eval", "-q"]
 
 def evaluate(world: World, out: Path, *arguments: str, quiet: bool = True) -> tuple[int, str, list[str]]:
     """The command in this process: exit status, output, lines of errors."""
-    given = ["eval", "--server", world.url, "--out", str(out), *arguments]
-    done = CliRunner().invoke(app, [*given, "-q"] if quiet else given)
+    command = ["eval", "--server", world.url, "--out", str(out), *arguments]
+    done = CliRunner().invoke(app, [*command, "-q"] if quiet else command)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.stdout, done.stderr.splitlines()
 
@@ -52,20 +52,20 @@ def settled(out: Path) -> dict[tuple[str, int], dict[str, Any]]:
 @pytest.fixture(scope="module")
 def tasks(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tasks") / "tasks.jsonl"
-    chosen = world.tasks[:20] + tuple(task for task in world.tasks if task.hops > 1)[:10]
-    split = [replace(task, split="test" if number % 2 else "train") for number, task in enumerate(chosen)]
+    sample = world.tasks[:20] + tuple(task for task in world.tasks if task.hops > 1)[:10]
+    split = [replace(task, split="test" if number % 2 else "train") for number, task in enumerate(sample)]
     save(path, {task.id: task for task in split}.values())
     return path
 
 
 def test_a_policy_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
-    code, said, errors = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--baseline", "oracle")
+    code, output, errors = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--baseline", "oracle")
     assert (code, errors) == (0, [])
-    told = json.loads((tmp_path / "o" / "summary.json").read_text())
-    assert told["overall"]["figures"]["pass@1"]["mean"] == 1
-    assert set(told["by hops"]) >= {"1", "2"}
-    assert said.splitlines()[1].split()[:3] == ["all", str(told["overall"]["tasks"]), "1.000"]
-    assert "report.html" in said
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert summary["overall"]["figures"]["pass@1"]["mean"] == 1
+    assert set(summary["by hops"]) >= {"1", "2"}
+    assert output.splitlines()[1].split()[:3] == ["all", str(summary["overall"]["tasks"]), "1.000"]
+    assert "report.html" in output
     row = lines(tmp_path / "o")[0]
     assert [step["tool"] for turn in row["turns"] for step in turn["steps"]][-1] == "finish"
     assert row["opened"]
@@ -76,24 +76,26 @@ def test_a_policy_is_measured(world: World, tasks: Path, tmp_path: Path) -> None
 
 def test_a_model_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
     """The stand-in is right about half of the questions where its first result is the page, and "not found" else."""
-    known = dict(list(gold(world.tasks).items())[:10])
-    with openai_server(searcher(known), seconds=0.05) as server:
+    answers = dict(list(gold(world.tasks).items())[:10])
+    with openai_server(searcher(answers), seconds=0.05) as server:
         code, _, errors = evaluate(
             *(world, tmp_path / "m", "--tasks", str(tasks), "--model", "stand-in", "--base-url", server.url),
             *("--temperature", "0.7", "--max-tokens", "64", "--extra-json", '{"top_k": 5}', "--concurrency", "8"),
         )
     assert (code, errors) == (0, [])
     rows = lines(tmp_path / "m")
-    right = sum(row["question"] in known for row in rows)
-    told = json.loads((tmp_path / "m" / "summary.json").read_text())
-    assert told["overall"]["figures"]["em"]["mean"] == pytest.approx(right / len(rows)) == pytest.approx(10 / len(rows))
-    assert told["overall"]["figures"]["grounded"]["mean"] <= told["overall"]["figures"]["em"]["mean"]
-    assert told["overall"]["figures"]["tokens"]["mean"] > 100
+    right = sum(row["question"] in answers for row in rows)
+    summary = json.loads((tmp_path / "m" / "summary.json").read_text())
+    assert (
+        summary["overall"]["figures"]["em"]["mean"] == pytest.approx(right / len(rows)) == pytest.approx(10 / len(rows))
+    )
+    assert summary["overall"]["figures"]["grounded"]["mean"] <= summary["overall"]["figures"]["em"]["mean"]
+    assert summary["overall"]["figures"]["tokens"]["mean"] > 100
     assert all(row["prompt_tokens"] > 0 for row in rows)
-    assert 2 <= server.most <= 8
-    asked = server.asked[0]
-    assert (asked["temperature"], asked["max_tokens"], asked["top_k"]) == (0.7, 64, 5)
-    assert {tool["function"]["name"] for tool in asked["tools"]} == {"search", "open", "find", "finish"}
+    assert 2 <= server.peak_open <= 8
+    request = server.requests[0]
+    assert (request["temperature"], request["max_tokens"], request["top_k"]) == (0.7, 64, 5)
+    assert {tool["function"]["name"] for tool in request["tools"]} == {"search", "open", "find", "finish", "ask_user"}
     assert "stand-in" in (tmp_path / "m" / "report.html").read_text()
 
 
@@ -107,11 +109,11 @@ def test_pass_at_k_of_a_model_that_is_right_now_and_then(world: World, tasks: Pa
         )
     assert (code, errors) == (0, [])
     rows = lines(tmp_path / "k")
-    told = json.loads((tmp_path / "k" / "summary.json").read_text())["overall"]["figures"]
-    assert told["em"]["mean"] == pytest.approx(sum(row["seed"] % 2 for row in rows) / 32)
-    assert told["pass@1"]["mean"] < told["pass@2"]["mean"] <= told["pass@4"]["mean"]
-    assert "tools" not in server.asked[0]
-    assert server.asked[0]["stop"] == ["\nObservation:"]
+    figures = json.loads((tmp_path / "k" / "summary.json").read_text())["overall"]["figures"]
+    assert figures["em"]["mean"] == pytest.approx(sum(row["seed"] % 2 for row in rows) / 32)
+    assert figures["pass@1"]["mean"] < figures["pass@2"]["mean"] <= figures["pass@4"]["mean"]
+    assert "tools" not in server.requests[0]
+    assert server.requests[0]["stop"] == ["\nObservation:"]
 
 
 def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: Path) -> None:
@@ -122,8 +124,8 @@ def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: 
         )
         assert code == 0
     assert settled(tmp_path / "a") == settled(tmp_path / "b")
-    one, other = ((tmp_path / name / "summary.json").read_bytes() for name in "ab")
-    assert one == other
+    first_bytes, other = ((tmp_path / name / "summary.json").read_bytes() for name in "ab")
+    assert first_bytes == other
 
 
 def test_a_torn_run_goes_on(world: World, tasks: Path, tmp_path: Path) -> None:
@@ -131,14 +133,14 @@ def test_a_torn_run_goes_on(world: World, tasks: Path, tmp_path: Path) -> None:
     assert evaluate(world, tmp_path / "t", *arguments)[0] == 0
     before = settled(tmp_path / "t")
     path = tmp_path / "t" / "episodes.jsonl"
-    whole = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(whole[:5]) + whole[5][:200])
+    rows_of_file = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(rows_of_file[:5]) + rows_of_file[5][:200])
     code, _, progress = evaluate(world, tmp_path / "t", *arguments, quiet=False)
     assert (code, settled(tmp_path / "t")) == (0, before)
-    assert f"{len(whole)}/{len(whole)}" in progress[-1]
+    assert f"{len(rows_of_file)}/{len(rows_of_file)}" in progress[-1]
     assert ", reward 1.000, masked 0" in progress[-1]
-    assert path.read_bytes().splitlines(keepends=True)[:5] == whole[:5]
-    assert len(lines(tmp_path / "t")) == len(whole)
+    assert path.read_bytes().splitlines(keepends=True)[:5] == rows_of_file[:5]
+    assert len(lines(tmp_path / "t")) == len(rows_of_file)
 
 
 def test_what_was_masked_is_made_again(world: World, tasks: Path, tmp_path: Path) -> None:
@@ -146,18 +148,18 @@ def test_what_was_masked_is_made_again(world: World, tasks: Path, tmp_path: Path
     third = [row["question"] for row in map(json.loads, tasks.read_text().splitlines())][::3]
     out, model = tmp_path / "m", ("--tasks", str(tasks), "--model", "stand-in", "--base-url")
     with openai_server(failing(script, lambda body: question(body) in third, Fault(400, "scripted"))) as server:
-        code, said, _ = evaluate(world, out, *model, server.url)
+        code, output, _ = evaluate(world, out, *model, server.url)
     assert code == 0
-    assert f"masked    {len(third)} (endpoint-bad-request {len(third)})" in said
-    told = json.loads((out / "summary.json").read_text())
-    assert told["overall"]["masked"] == told["ends"]["masked"] == len(third)
+    assert f"masked    {len(third)} (endpoint-bad-request {len(third)})" in output
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["overall"]["masked"] == summary["ends"]["masked"] == len(third)
     assert all(row["reward"] is None for row in lines(out) if row["mask"])
     with openai_server(script) as server:
-        code, said, _ = evaluate(world, out, *model, server.url)
-    assert len(server.asked) == 3 * len(third)
-    assert (code, "masked    " in said) == (0, False)
-    told = json.loads((out / "summary.json").read_text())
-    assert (told["overall"]["masked"], told["made again"]) == (0, len(third))
+        code, output, _ = evaluate(world, out, *model, server.url)
+    assert len(server.requests) == 3 * len(third)
+    assert (code, "masked    " in output) == (0, False)
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["overall"]["masked"], summary["made again"]) == (0, len(third))
 
 
 def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_path: Path) -> None:
@@ -178,8 +180,8 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_pat
         assert process.returncode == 130
         assert errors.splitlines()[0].startswith("webemu: stopped; ")
         assert errors.splitlines()[1] == "  -> run the same command again to continue"
-        made = len(lines(out))
-        assert 0 < made < len(tasks.read_text().splitlines())
+        line_count = len(lines(out))
+        assert 0 < line_count < len(tasks.read_text().splitlines())
         assert subprocess.run([*command, *model], check=False, capture_output=True, timeout=60).returncode == 0
     assert len(settled(out)) == len(lines(out)) == len(tasks.read_text().splitlines())
 
@@ -187,8 +189,8 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_pat
 def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path: Path) -> None:
     arguments = ("--tasks", str(tasks), "--limit", "1", "--baseline")
     assert evaluate(world, tmp_path / "x", *arguments, "oracle")[0] == 0
-    code, said, errors = evaluate(world, tmp_path / "x", *arguments, "random")
-    assert (code, said, len(errors)) == (1, "", 2)
+    code, output, errors = evaluate(world, tmp_path / "x", *arguments, "random")
+    assert (code, output, len(errors)) == (1, "", 2)
     assert "policy: 'oracle' there, 'random' now" in errors[0]
     assert evaluate(world, tmp_path / "x", *arguments, "oracle", "--concurrency", "2")[0] == 0
 
@@ -300,14 +302,14 @@ def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path
 def test_who_reads_and_who_does_not(world: World, tasks: Path, tmp_path: Path) -> None:
     """The script reads. The oracle has its answers from elsewhere, and the probe sees it."""
     for name, verdict in (("scripted", "reads"), ("oracle", "closed-book")):
-        code, said, _ = evaluate(world, tmp_path / name, "--tasks", str(tasks), "--baseline", name, "--probe", "0.5")
+        code, output, _ = evaluate(world, tmp_path / name, "--tasks", str(tasks), "--baseline", name, "--probe", "0.5")
         assert code == 0
-        told = json.loads((tmp_path / name / "summary.json").read_text())["probe"]
+        report = json.loads((tmp_path / name / "summary.json").read_text())["probe"]
         probed = (tmp_path / name / "probes.jsonl").read_text().splitlines()
-        assert told[verdict] >= 10
-        assert told["share_reads"] == (1 if verdict == "reads" else 0)
-        assert len(probed) == sum(count for verdict, count in told.items() if verdict != "share_reads")
-        assert f"probe     {verdict} " in said or f", {verdict} " in said
+        assert report[verdict] >= 10
+        assert report["share_reads"] == (1 if verdict == "reads" else 0)
+        assert len(probed) == sum(count for verdict, count in report.items() if verdict != "share_reads")
+        assert f"probe     {verdict} " in output or f", {verdict} " in output
 
 
 def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:

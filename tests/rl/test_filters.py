@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.rl.openai_server import Fault, openai_server
 from tests.rl.worlds import serving, webemu
 from webemu.emulator.errors import BadRequest
@@ -52,7 +52,7 @@ PAGES = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("filters")
-    write(root / "small.warc.gz", [Seen(url, page) for url, page in PAGES.items()])
+    write(root / "small.warc.gz", [CaptureSpec(url, page) for url, page in PAGES.items()])
     webemu("ingest", str(root / "small.warc.gz"), "--root", str(root), "-q")
     with serving(root) as (url, _):
         yield url
@@ -110,10 +110,10 @@ def test_a_question_that_stands_alone(server: str, question: str) -> None:
 
 
 def test_an_answer_in_the_question(server: str) -> None:
-    given = task("In which year before 1,200 did the 1200 towns unite?", "1200")
-    assert judged(server, "not-given-away", given) == {"ok": False, "given": ["1200"]}
-    assert judged(server, "not-given-away", replace(given, answers=("120",)))["ok"] is True
-    assert judged(server, "not-given-away", replace(given, answer_type="choice"))["ok"] is True
+    asked_task = task("In which year before 1,200 did the 1200 towns unite?", "1200")
+    assert judged(server, "not-given-away", asked_task) == {"ok": False, "given": ["1200"]}
+    assert judged(server, "not-given-away", replace(asked_task, answers=("120",)))["ok"] is True
+    assert judged(server, "not-given-away", replace(asked_task, answer_type="choice"))["ok"] is True
 
 
 def test_quotes_are_looked_for_on_the_pages_served(server: str) -> None:
@@ -166,10 +166,10 @@ def test_the_label_of_a_quote(quote: str, value: str, label: str) -> None:
 
 def test_pages_that_search_and_links_reach(server: str) -> None:
     shoal = Evidence(f"{LEXICON}/Qx", "77", "77")
-    found = judged(server, "answerable", task("How deep is the shoal of Norby?", "77", MAYOR.evidence[0], shoal))
-    assert (found["ok"], found["ways"]) == (True, ["search", "link"])
-    assert found["ranks"]["plain"] == found["alone"]["plain"] == [1, None]
-    assert found["ranks"]["later"] == [None, None]
+    verdict = judged(server, "answerable", task("How deep is the shoal of Norby?", "77", MAYOR.evidence[0], shoal))
+    assert (verdict["ok"], verdict["ways"]) == (True, ["search", "link"])
+    assert verdict["ranks"]["plain"] == verdict["alone"]["plain"] == [1, None]
+    assert verdict["ranks"]["later"] == [None, None]
     goats = Evidence(f"{LEXICON}/Per_Dahl", "41 goats", "41")
     stepped = judged(server, "answerable", task("What does the mayor of Norby own?", "41", MAYOR.evidence[0], goats))
     assert (stepped["ok"], stepped["ways"][1]) == (True, "step")
@@ -177,8 +177,8 @@ def test_pages_that_search_and_links_reach(server: str) -> None:
 
 def test_a_page_that_nothing_reaches(server: str) -> None:
     lost = Evidence(f"{LEXICON}/Zz", "99", "99")
-    found = judged(server, "answerable", task("How deep is the shoal of Norby?", "99", MAYOR.evidence[0], lost))
-    assert (found["ok"], found["ways"]) == (False, ["search", ""])
+    verdict = judged(server, "answerable", task("How deep is the shoal of Norby?", "99", MAYOR.evidence[0], lost))
+    assert (verdict["ok"], verdict["ways"]) == (False, ["search", ""])
     alone = task("Which drummer won Rakina?", "x", Evidence("https://gone.example/hill", DEFINED))
     assert judged(server, "answerable", alone)["ok"] is False
     twin = replace(alone, question="What is an elongated hill formed by glacial ice?")
@@ -189,8 +189,8 @@ def test_a_model_that_knows(server: str) -> None:
     with openai_server(lambda body: "I think:\nAnswer: Per Dahl.") as model:
         knows = judged(server, "closed-book", MAYOR, Endpoint(model.url, "m"), samples=3)
         assert knows == {"ok": False, "right": 3, "of": 3, "model": "m"}
-        assert len({body["seed"] for body in model.asked}) == 3
-        assert not any("tools" in body or "Norby" not in json.dumps(body) for body in model.asked)
+        assert len({body["seed"] for body in model.requests}) == 3
+        assert not any("tools" in body or "Norby" not in json.dumps(body) for body in model.requests)
     with openai_server(lambda body: "Bo Lund" if body["seed"] % 2 else "unknown") as model:
         assert judged(server, "closed-book", MAYOR, Endpoint(model.url, "m"), samples=3)["ok"] is True
     assert judged(server, "closed-book", MAYOR)["ok"] is None
@@ -198,17 +198,17 @@ def test_a_model_that_knows(server: str) -> None:
 
 def test_a_choice_may_be_guessed_but_not_known(server: str) -> None:
     choice = replace(MAYOR, answer_type="choice")
-    said = iter(["Per Dahl", "Bo Lund", *["Per Dahl"] * 2])
-    with openai_server(lambda body: next(said)) as model:
+    answers = iter(["Per Dahl", "Bo Lund", *["Per Dahl"] * 2])
+    with openai_server(lambda body: next(answers)) as model:
         assert judged(server, "closed-book", choice, Endpoint(model.url, "m"), samples=2)["ok"] is True
         assert judged(server, "closed-book", choice, Endpoint(model.url, "m"), samples=2)["ok"] is False
 
 
 def test_a_model_that_is_out_of_order(server: str) -> None:
     with openai_server(lambda body: Fault(500)) as model:
-        told = judged(server, "closed-book", MAYOR, Endpoint(model.url, "m", retries=0), samples=1)
-    assert told["ok"] is None
-    assert "no answer" in told["why"]
+        verdict = judged(server, "closed-book", MAYOR, Endpoint(model.url, "m", retries=0), samples=1)
+    assert verdict["ok"] is None
+    assert "no answer" in verdict["why"]
     with openai_server(lambda body: Fault(401)) as model, pytest.raises(EndpointError):
         judged(server, "closed-book", MAYOR, Endpoint(model.url, "m", retries=0), samples=1)
 
@@ -218,40 +218,40 @@ def test_questions_of_benchmarks(server: str, tmp_path: Path) -> None:
     long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     (tmp_path / "b.txt").write_text(f"{long}\nMayor of Norby\n")
     (tmp_path / "c.json").write_text(json.dumps([{"text": "And nobody asked who is the mayor of Wick, ever"}]))
-    known = load_benchmarks(tmp_path / name for name in ("a.jsonl", "b.txt", "c.json"))
-    asked = replace(MAYOR, question="Say: who is the MAYOR of Norby, please?")
-    found = judged(server, "overlap", asked, benchmarks=known)
-    assert found == {"ok": False, "file": "a.jsonl", "words": "who is the mayor of norby"}
+    benchmarks = load_benchmarks(tmp_path / name for name in ("a.jsonl", "b.txt", "c.json"))
+    asked_task = replace(MAYOR, question="Say: who is the MAYOR of Norby, please?")
+    verdict = judged(server, "overlap", asked_task, benchmarks=benchmarks)
+    assert verdict == {"ok": False, "file": "a.jsonl", "words": "who is the mayor of norby"}
     shifted = replace(MAYOR, question=f"zero {long.partition(' ')[2]} fifteen")
-    assert judged(server, "overlap", shifted, benchmarks=known)["file"] == "b.txt"
+    assert judged(server, "overlap", shifted, benchmarks=benchmarks)["file"] == "b.txt"
     other = replace(MAYOR, question="Who was the mayor of Norby? And nobody asked who is the mayor")
-    assert judged(server, "overlap", other, benchmarks=known) == {"ok": True}
+    assert judged(server, "overlap", other, benchmarks=benchmarks) == {"ok": True}
     assert judged(server, "overlap", MAYOR)["ok"] is None
     with pytest.raises(BadRequest, match=r"none\.txt"):
         load_benchmarks([tmp_path / "none.txt"])
 
 
 def test_the_band_of_pass_rates(server: str) -> None:
-    for rate, stays in ((0.0, False), (0.5, True), (1.0, False)):
-        assert judged(server, "band", MAYOR, rates={"t": rate}, band=(0.1, 0.9)) == {"ok": stays, "rate": rate}
+    for rate, is_kept in ((0.0, False), (0.5, True), (1.0, False)):
+        assert judged(server, "band", MAYOR, rates={"t": rate}, band=(0.1, 0.9)) == {"ok": is_kept, "rate": rate}
     assert judged(server, "band", MAYOR, rates={})["ok"] is None
     assert judged(server, "band", MAYOR)["ok"] is None
 
 
 def test_twins_are_told_from_siblings() -> None:
-    kept = DuplicateFilter()
-    kept.add(replace(MAYOR, id="one"))
-    asked = [
+    duplicates = DuplicateFilter()
+    duplicates.add(replace(MAYOR, id="one"))
+    cases = [
         ("who is the mayor of norby", "Bo Lund", "one"),  # the same question
         ("Norby's first citizen is whom?", "Per Dahl", "one"),  # the same quote and answer
         ("Who is the mayor of Wick?", "Bo Lund", ""),
     ]
-    for question, answer, twin in asked:
-        assert kept.duplicate_of(replace(MAYOR, question=question, answers=(answer,))) == twin, question
+    for question, answer, twin in cases:
+        assert duplicates.duplicate_of(replace(MAYOR, question=question, answers=(answer,))) == twin, question
     elsewhere = replace(MAYOR, evidence=(Evidence(f"{ATLAS}/norby", "Mayor | Per Dahl"),))
-    assert kept.duplicate_of(replace(elsewhere, question="Who is mayor of the town of Norby?")) == "one"
-    assert kept.duplicate_of(replace(elsewhere, question="Who is the mayor of Sorby?")) == ""
-    assert kept.judge(replace(elsewhere, question="Who keeps 41 goats?")) == {"ok": True}
+    assert duplicates.duplicate_of(replace(elsewhere, question="Who is mayor of the town of Norby?")) == "one"
+    assert duplicates.duplicate_of(replace(elsewhere, question="Who is the mayor of Sorby?")) == ""
+    assert duplicates.judge(replace(elsewhere, question="Who keeps 41 goats?")) == {"ok": True}
 
 
 def test_what_a_question_is_made_of() -> None:
@@ -263,9 +263,9 @@ def test_what_a_question_is_made_of() -> None:
 
 
 def test_difficulty_grows_with_hops_and_depth() -> None:
-    def at(hops: int, *found: int | None) -> float:
+    def at(hops: int, *ranks: int | None) -> float:
         return estimate_difficulty(
-            replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(found)}}}
+            replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(ranks)}}}
         )
 
     assert at(1, 1) == 0.0
@@ -275,7 +275,7 @@ def test_difficulty_grows_with_hops_and_depth() -> None:
 
 def test_pass_rates_of_an_evaluation(tmp_path: Path) -> None:
     assert PASS_REWARD == rows.PASS_REWARD
-    told = [
+    outcomes = [
         ("a", 0, 1.0),
         ("a", 1, 0.05),
         ("a", 2, None),
@@ -284,7 +284,7 @@ def test_pass_rates_of_an_evaluation(tmp_path: Path) -> None:
         ("b", 0, 0.05),
         ("c", 0, None),
     ]
-    lines = [json.dumps({"task": task, "sample": sample, "reward": reward}) for task, sample, reward in told]
+    lines = [json.dumps({"task": task, "sample": sample, "reward": reward}) for task, sample, reward in outcomes]
     (tmp_path / "episodes.jsonl").write_text("\n".join(lines))
     assert read_pass_rates(tmp_path) == read_pass_rates(tmp_path / "episodes.jsonl") == {"a": 2 / 3, "b": 0.0}
     with pytest.raises(BadRequest, match="holds no results"):

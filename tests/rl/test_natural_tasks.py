@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.rl.worlds import serving
 from webemu.agent_client import Client
 from webemu.rl.environment import Episode
@@ -33,8 +33,8 @@ def article(title: str, author: str, day: int, *paragraphs: str) -> str:
     declared = (
         f'{{"@type": "NewsArticle", "author": {{"name": "{author}"}}, "datePublished": "2019-03-{day:02d}T10:00:00Z"}}'
     )
-    shown = f"By {author}, {day} March 2019"
-    return html(title, *paragraphs, FILL, shown, head=f'<script type="application/ld+json">{declared}</script>')
+    byline = f"By {author}, {day} March 2019"
+    return html(title, *paragraphs, FILL, byline, head=f'<script type="application/ld+json">{declared}</script>')
 
 
 def manual(name: str, does: str, version: str, also: str = "") -> str:
@@ -49,7 +49,7 @@ def manual(name: str, does: str, version: str, also: str = "") -> str:
 
 NEWS = "https://news.example"
 PAGES = [
-    Seen(
+    CaptureSpec(
         f"{NEWS}/bridge",
         article(
             "Old Bridge of Arlind to be closed", "Ines Calder", 5,
@@ -60,7 +60,7 @@ PAGES = [
             "Woodlark is a society for the care of old roofs in the towns of Orvale.",
         ),
     ),
-    Seen(
+    CaptureSpec(
         f"{NEWS}/ferry",
         article(
             "Ferry of Quay sinks at night", "Una Blythe", 19,
@@ -71,7 +71,7 @@ PAGES = [
             "Redstart is a society for the care of old roofs in the towns of Orvale.",
         ),
     ),
-    Seen(
+    CaptureSpec(
         f"{NEWS}/mill",
         article(
             "Mill wheel of Stonehill turns again", "Ines Calder", 24,
@@ -79,7 +79,7 @@ PAGES = [
         ),
     ),
     *[
-        Seen(f"https://docs.example/{name}.html", manual(f"gridlock.{name}", does, version, also))
+        CaptureSpec(f"https://docs.example/{name}.html", manual(f"gridlock.{name}", does, version, also))
         for name, does, version, also in (
             ("weave", "Combine the columns of two tables row by row.", "0.4.0", "braid, knot"),
             ("braid", "Merge three tables along their common index.", "1.2.0", "weave, knot"),
@@ -109,34 +109,34 @@ def tasks_of(crawl: Crawl, name: str, seed: int = 0) -> list[Task]:
     return list(islice(recipe.make(Sources(crawl), seed), 60))
 
 
-def asked(crawl: Crawl, name: str, seeds: int = 4) -> dict[str, str]:
+def ask_all(crawl: Crawl, name: str, seeds: int = 4) -> dict[str, str]:
     return {task.question: task.answers[0] for seed in range(seeds) for task in tasks_of(crawl, name, seed)}
 
 
 def test_facts_of_named_things(crawl: Crawl) -> None:
-    found = asked(crawl, "fact", 12)
-    assert found["In which year was the Old Bridge of Arlind built by masons from Orvale?"] == "1871"
+    answers = ask_all(crawl, "fact", 12)
+    assert answers["In which year was the Old Bridge of Arlind built by masons from Orvale?"] == "1871"
     assert "Tam Orrin" in {
-        found.get(f"{start} the president of the Society for Arlind Bridges?")
+        answers.get(f"{start} the president of the Society for Arlind Bridges?")
         for start in ("Who is", "What is the name of")
     }
-    assert found["How old is Peter Vance reported to be?"] == "61"
-    assert found["In which version of Gridlock was gridlock.knot introduced?"] == "1.7.0"
-    assert not any("news.example" in question or "page" in question for question in found)
+    assert answers["How old is Peter Vance reported to be?"] == "61"
+    assert answers["In which version of Gridlock was gridlock.knot introduced?"] == "1.7.0"
+    assert not any("news.example" in question or "page" in question for question in answers)
 
 
 def test_two_things_of_one_definition_are_not_asked_for(crawl: Crawl) -> None:
     statements = load_store(crawl).statements
     assert {"Woodlark", "Redstart"} <= {one.answers[0] for one in statements}
-    assert not {"Woodlark", "Redstart"} & set(asked(crawl, "fact", 12).values())
+    assert not {"Woodlark", "Redstart"} & set(ask_all(crawl, "fact", 12).values())
 
 
 def test_a_description_stands_for_the_name(crawl: Crawl) -> None:
-    found = asked(crawl, "described")
+    answers = ask_all(crawl, "described")
     described = "the Gridlock function that merges three tables along their common index"
-    assert found[f"In which version of Gridlock was {described} introduced?"] == "1.2.0"
-    assert any("the article saying that the ferry of Quay was lost" in question for question in found)
-    assert not any("braid" in question for question in found)
+    assert answers[f"In which version of Gridlock was {described} introduced?"] == "1.2.0"
+    assert any("the article saying that the ferry of Quay was lost" in question for question in answers)
+    assert not any("braid" in question for question in answers)
 
 
 def test_another_page_describes(crawl: Crawl) -> None:
@@ -149,18 +149,18 @@ def test_another_page_describes(crawl: Crawl) -> None:
     task = next(task for task in joined if task.question == question)
     assert [one.url for one in task.evidence] == [f"{NEWS}/bridge", f"{NEWS}/ferry"]
     assert (task.answers, task.hops) == (("14",), 2)
-    assert question.replace("in 1902", "in the 1900s") in asked(crawl, "blurred")
+    assert question.replace("in 1902", "in the 1900s") in ask_all(crawl, "blurred")
 
 
 def test_what_two_pages_have_in_common(crawl: Crawl) -> None:
-    found = {task.answers[0]: task for task in tasks_of(crawl, "common")}
-    assert set(found) == {"knot"}
-    assert all(task.hops == 2 for task in found.values())
+    tasks = {task.answers[0]: task for task in tasks_of(crawl, "common")}
+    assert set(tasks) == {"knot"}
+    assert all(task.hops == 2 for task in tasks.values())
 
 
 def test_a_reference_by_its_version(crawl: Crawl) -> None:
-    found = {question: answer for question, answer in asked(crawl, "related").items() if "1.7.0" in question}
-    assert set(found.values()) == {"knot"}
+    answers = {question: answer for question, answer in ask_all(crawl, "related").items() if "1.7.0" in question}
+    assert set(answers.values()) == {"knot"}
 
 
 def test_comparisons(crawl: Crawl) -> None:
@@ -169,25 +169,27 @@ def test_comparisons(crawl: Crawl) -> None:
     assert versions
     for task in versions:
         assert task.hops == len({one.url for one in task.evidence}) >= 2
-        ordered = sorted(task.evidence, key=lambda one: tuple(map(int, one.value.split("."))))
+        ordered = sorted(task.evidence, key=lambda source: tuple(map(int, source.value.split("."))))
         winner = ordered[-1 if "last" in task.question else 0]
         assert f"/{task.answers[1]}.html" in winner.url
 
 
 def test_time_between(crawl: Crawl) -> None:
-    found = asked(crawl, "between")
-    years = [answer for question, answer in found.items() if question.startswith("How many years after the Old Bridge")]
+    answers = ask_all(crawl, "between")
+    years = [
+        answer for question, answer in answers.items() if question.startswith("How many years after the Old Bridge")
+    ]
     assert set(years) == {"31"}
-    assert "13" in {answer for question, answer in found.items() if "older" in question}
+    assert "13" in {answer for question, answer in answers.items() if "older" in question}
 
 
 @pytest.mark.parametrize("recipe", CRAWL, ids=lambda recipe: recipe.name)
 def test_the_same_seed_asks_the_same(root: Path, recipe: Recipe) -> None:
-    made = []
+    builds = []
     for _ in range(2):
         with Crawl(root / "default") as crawl:
-            made.append(list(islice(recipe.make(Sources(crawl), 4), 20)))
-    assert made[0] == made[1]
+            builds.append(list(islice(recipe.make(Sources(crawl), 4), 20)))
+    assert builds[0] == builds[1]
 
 
 def test_reading_earns_and_guessing_does_not(root: Path, crawl: Crawl) -> None:

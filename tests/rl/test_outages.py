@@ -1,4 +1,4 @@
-"""What asks the server while it is busy: tried again, bounded, ended cleanly, and told in one line."""
+"""Programs meet a busy server: they try again, stay bounded, end cleanly, and report in one line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_episode_bears_a_server_that_fails_for_a_while(world: World, trouble:
         record = episode.record()
     assert not record.masked
     assert {url for one in record.requests for url in one.opened}
-    assert front.seen["POST sessions"] == (1 if trouble == "slow" else 5)
+    assert front.request_counts["POST sessions"] == (1 if trouble == "slow" else 5)
 
 
 def test_a_session_that_is_opened_twice_has_a_ledger_of_its_own(world: World) -> None:
@@ -66,7 +66,7 @@ def test_a_session_that_is_opened_twice_has_a_ledger_of_its_own(world: World) ->
 
 def test_retry_after_is_honoured_and_pauses_are_those_of_the_seed() -> None:
     def pauses(policy: dict[str, int], after: float) -> list[float]:
-        steps, found = open_session(policy, 3), []
+        steps, waits = open_session(policy, 3), []
         next(steps)
         try:
             while True:
@@ -74,10 +74,10 @@ def test_retry_after_is_honoured_and_pauses_are_those_of_the_seed() -> None:
                 error.can_retry, error.retry_after = True, after
                 pause = steps.throw(error)
                 assert isinstance(pause, Delay)
-                found.append(pause.seconds)
+                waits.append(pause.seconds)
                 next(steps)
         except InfrastructureError:
-            return found
+            return waits
 
     assert pauses({"seed": 1}, 0) == pauses({"seed": 1}, 0) != pauses({"seed": 2}, 0)
     assert len(pauses({"seed": 1}, 0)) == 3
@@ -85,16 +85,16 @@ def test_retry_after_is_honoured_and_pauses_are_those_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "least", "most"),
+    ("header", "minimum", "maximum"),
     [("7", 7, 7), ("Wed, 21 Oct 2065 07:28:00 GMT", 1e6, 1e11), ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0), ("x", 0, 0)],
 )
-def test_retry_after_is_read_as_a_number_and_as_a_date(header: str, least: float, most: float) -> None:
+def test_retry_after_is_read_as_a_number_and_as_a_date(header: str, minimum: float, maximum: float) -> None:
     import httpx
 
     request = httpx.Request("GET", "http://127.0.0.1/")
-    found = error_of(httpx.Response(503, headers={"Retry-After": header}, request=request))
-    assert isinstance(found, InfrastructureError)
-    assert least <= found.retry_after <= most
+    error = error_of(httpx.Response(503, headers={"Retry-After": header}, request=request))
+    assert isinstance(error, InfrastructureError)
+    assert minimum <= error.retry_after <= maximum
 
 
 def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,24 +111,24 @@ def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.
 def test_traces_bear_a_server_that_fails_for_a_while(world: World, trouble: Trouble) -> None:
     tasks = [Task(f"t{n}", f"What is the population of Wick {n}?", ("1",)) for n in range(20)]
     with before(world.url, trouble, 5) as front, EventLoopThread(front.url, timeout=10) as room:
-        made = play_traces(room, tasks, {"guess": 0.5, "unread": 0.5}, Limits(), 1)
-    assert len(made) == len(tasks)
-    assert all(messages[-1]["tool_calls"][0]["function"]["name"] == "finish" for messages in made)
+        conversations = play_traces(room, tasks, {"guess": 0.5, "unread": 0.5}, Limits(), 1)
+    assert len(conversations) == len(tasks)
+    assert all(messages[-1]["tool_calls"][0]["function"]["name"] == "finish" for messages in conversations)
 
 
 def test_work_is_bounded_and_comes_back_in_order(world: World) -> None:
-    running = most = 0
+    running = peak = 0
 
     async def work(number: int) -> int:
-        nonlocal running, most
-        running, most = running + 1, max(most, running + 1)
+        nonlocal running, peak
+        running, peak = running + 1, max(peak, running + 1)
         await asyncio.sleep(0.001 * (number % 7))
         running -= 1
         return number
 
     with EventLoopThread(world.url) as room:
         assert room.gather(work(number) for number in range(1000)) == list(range(1000))
-        assert 64 <= most == MAX_CONCURRENT <= 256
+        assert 64 <= peak == MAX_CONCURRENT <= 256
         assert room.gather([]) == []
 
 
@@ -171,7 +171,7 @@ def test_an_outage_for_good_leaves_one_error_and_no_complaints_of_the_loop(root:
     assert "Event loop is closed" not in done.stderr
     assert "never awaited" not in done.stderr
     assert "InfrastructureError: task t" in done.stderr.splitlines()[-1]
-    assert front.most <= 2 * MAX_CONCURRENT
+    assert front.peak_open <= 2 * MAX_CONCURRENT
 
 
 def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path, tmp_path: Path) -> None:
@@ -179,11 +179,11 @@ def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path,
     from webemu.rl.evaluation.evaluate import Evaluation, evaluate
     from webemu.rl.evaluation.run import RunSettings
 
-    asked = Evaluation(
+    evaluation = Evaluation(
         [world.tasks[0]], {}, baseline_agent(BaselineName.oracle, world.tasks), RunSettings(), tmp_path / "out"
     )
     with before(world.url, "503", 4) as front:
-        result = asyncio.run(evaluate(asked, front.url, lambda _: None))
+        result = asyncio.run(evaluate(evaluation, front.url, lambda _: None))
     assert result.summary.overall.masked == 0
 
 
@@ -213,4 +213,4 @@ def test_commands_bear_a_server_that_fails_for_a_while(
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "masked    " not in done.stdout
-    assert sum(front.seen.values()) > 3
+    assert sum(front.request_counts.values()) > 3

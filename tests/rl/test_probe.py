@@ -28,7 +28,7 @@ def task(name: str, *answers: str, question: str = "What is it?", kind: str = ""
     return Task(name, question, answers, answer_type=kind)  # type: ignore[arg-type]
 
 
-OTHERS = [
+OTHER_ANSWERS = [
     task("1", "Bo Lund"), task("2", "Ada Holm"), task("3", "9,421"), task("4", "13"), task("5", "12 March 1987"),
     task("6", "2004-05-06"), task("7", "Kaldria"), task("8", "3.5 km"), task("9", "12.5 km"), task("10", "bo LUND"),
 ]  # fmt: skip
@@ -49,11 +49,11 @@ OTHERS = [
     ],
 )
 def test_an_answer_of_the_same_form_is_drawn(answer: str, expected: set[str]) -> None:
-    assert {pick_counterfactual(task("x", answer), OTHERS, seed) for seed in range(20)} == expected
+    assert {pick_counterfactual(task("x", answer), OTHER_ANSWERS, seed) for seed in range(20)} == expected
 
 
 @pytest.mark.parametrize(
-    "one",
+    "unfit_task",
     [
         task("x", "yes", kind="choice"),
         task("x", "not found", kind="none"),
@@ -63,14 +63,14 @@ def test_an_answer_of_the_same_form_is_drawn(answer: str, expected: set[str]) ->
         task("x", "Emil Vik", kind="date"),
     ],
 )
-def test_what_cannot_be_probed(one: Task) -> None:
-    assert pick_counterfactual(one, OTHERS) == ""
-    assert asyncio.run(probe(_unreachable, one, OTHERS)) == ProbeResult("x", "not probed")
+def test_what_cannot_be_probed(unfit_task: Task) -> None:
+    assert pick_counterfactual(unfit_task, OTHER_ANSWERS) == ""
+    assert asyncio.run(probe(_unreachable, unfit_task, OTHER_ANSWERS)) == ProbeResult("x", "not probed")
 
 
 def test_what_the_question_says_is_not_drawn() -> None:
-    asked = task("x", "Emil Vik", question="Who came after Bo Lund?")
-    assert {pick_counterfactual(asked, OTHERS, seed) for seed in range(20)} == {"Ada Holm"}
+    asked_task = task("x", "Emil Vik", question="Who came after Bo Lund?")
+    assert {pick_counterfactual(asked_task, OTHER_ANSWERS, seed) for seed in range(20)} == {"Ada Holm"}
 
 
 async def _unreachable(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
@@ -92,12 +92,12 @@ def test_every_spelling_is_swapped_for_the_same_spelling() -> None:
 
 async def reader(episode: AsyncEpisode, task: Task) -> str:
     """Says what the page says where the evidence says the answer."""
-    one = task.evidence[-1]
-    shown = (await episode.call("open", {"link": one.url})).text
-    before, _, after = one.quote.partition(one.value)
-    page = " ".join(re.sub(r"\[\d+\]", "", shown).split())
-    found = re.search(rf"{re.escape(before.strip())}\s*(.{{1,60}}?)\s*{re.escape(after.strip())}", page)
-    return found[1] if found else "not found"
+    evidence = task.evidence[-1]
+    page_text = (await episode.call("open", {"link": evidence.url})).text
+    before, _, after = evidence.quote.partition(evidence.value)
+    page = " ".join(re.sub(r"\[\d+\]", "", page_text).split())
+    match = re.search(rf"{re.escape(before.strip())}\s*(.{{1,60}}?)\s*{re.escape(after.strip())}", page)
+    return match[1] if match else "not found"
 
 
 async def knower(episode: AsyncEpisode, task: Task) -> str:
@@ -111,13 +111,13 @@ async def quitter(episode: AsyncEpisode, task: Task) -> str:
 
 @pytest.fixture(scope="module")
 def tasks(root: Path) -> list[Task]:
-    """What pages state, with words around it."""
+    """Return questions about facts that pages state, each with the words around it."""
     with Crawl(root / "default") as crawl:
         pages = islice(crawl.iterate_pages(1), 150)
-        found = [(page.url, claim) for page in pages for claim in find_claims(page, page.title)]
+        claims = [(page.url, claim) for page in pages for claim in find_claims(page, page.title)]
     return [
         Task(f"t{number}", "What is said there?", (one.value,), (Evidence(url, one.quote, one.value),))
-        for number, (url, one) in enumerate(found)
+        for number, (url, one) in enumerate(claims)
         if len(one.quote.partition(one.value)[0]) > 8 and one.quote.count(one.value) == 1
     ][:60]
 
@@ -140,22 +140,24 @@ def probed(world: World, tasks: list[Task], player: Player) -> list[ProbeResult]
 
 @pytest.mark.parametrize(("player", "expected"), [(reader, "reads"), (knower, "closed-book"), (quitter, "neither")])
 def test_who_reads_is_told_from_who_knows(world: World, tasks: list[Task], player: Player, expected: str) -> None:
-    found = probed(world, tasks, player)
-    counted = summarize(found)
-    told = [one for one in found if one.verdict != "not probed"]
-    assert len(told) >= 30
-    assert {one.verdict for one in told} == {expected}, [one for one in told if one.verdict != expected]
-    assert counted[expected] == len(told)
+    probes = probed(world, tasks, player)
+    counted = summarize(probes)
+    decided_probes = [outcome for outcome in probes if outcome.verdict != "not probed"]
+    assert len(decided_probes) >= 30
+    assert {outcome.verdict for outcome in decided_probes} == {expected}, [
+        outcome for outcome in decided_probes if outcome.verdict != expected
+    ]
+    assert counted[expected] == len(decided_probes)
     assert counted["share_reads"] == (expected == "reads")
-    for one in told:
-        gold = next(task.answers for task in tasks if task.id == one.task)
-        assert classify_form(one.other) == classify_form(gold[0])
-        assert not is_exact_match(one.other, gold)
+    for outcome in decided_probes:
+        gold = next(task.answers for task in tasks if task.id == outcome.task)
+        assert classify_form(outcome.other) == classify_form(gold[0])
+        assert not is_exact_match(outcome.other, gold)
 
 
 def test_masked_episodes_say_nothing() -> None:
     async def masked(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
         return EpisodeRecord(task, end="masked", mask="unreachable")
 
-    found = asyncio.run(probe(masked, task("x", "Emil Vik"), OTHERS))
-    assert (found.verdict, summarize([found])) == ("masked", {"masked": 1, "share_reads": 0.0})
+    outcome = asyncio.run(probe(masked, task("x", "Emil Vik"), OTHER_ANSWERS))
+    assert (outcome.verdict, summarize([outcome])) == ("masked", {"masked": 1, "share_reads": 0.0})

@@ -66,14 +66,14 @@ def row(number: int, text: str = "page", right: bool = True, mask: str = "", **o
     } | other
 
 
-def made(*rows: dict[str, Any]) -> str:
+def report_html(*rows: dict[str, Any]) -> str:
     summary = summarize([outcome_of(one) for one in rows])
     probe_counts = {"reads": 3, "neither": 1, "share_reads": 0.75}
     return report.render_report(EvaluationResult(MANIFEST, summary, probe_counts=probe_counts), rows)
 
 
 def test_nothing_of_the_web_is_markup() -> None:
-    text = made(row(0, EVIL), row(1, MORE, right=False), row(2, mask=f"outage: {EVIL}"))
+    text = report_html(row(0, EVIL), row(1, MORE, right=False), row(2, mask=f"outage: {EVIL}"))
     blocks = re.findall(r'<script(?: type="application/json" id="\w+")?>', text)
     assert text.count("<script") == text.count("</script>") == len(blocks)
     assert "evil.example" in text
@@ -83,7 +83,7 @@ def test_nothing_of_the_web_is_markup() -> None:
 
 
 def test_the_data_come_back_as_they_were() -> None:
-    text = made(row(0, EVIL), row(1, MORE))
+    text = report_html(row(0, EVIL), row(1, MORE))
     blocks = dict(re.findall(r'<script type="application/json" id="(\w+)">(.*?)</script>', text, re.DOTALL))
     assert json.loads(blocks["d1"])["question"] == f"Question 1? {MORE}"
     assert [one["verdict"] for one in json.loads(blocks["index"])] == ["passed", "passed"]
@@ -101,15 +101,15 @@ def test_verdicts() -> None:
 
 
 def test_long_observations_are_cut_and_say_so() -> None:
-    blocks = re.findall(r'id="d0">(.*?)</script>', made(row(0, "x" * 90_000)), re.DOTALL)
+    blocks = re.findall(r'id="d0">(.*?)</script>', report_html(row(0, "x" * 90_000)), re.DOTALL)
     steps = [turn["steps"][0] for turn in json.loads(blocks[0])["turns"]]
     assert len(steps[1]["observation"]) == report.MAX_OBSERVATION_CHARACTERS
     assert steps[1]["more"] == 270_000 - report.MAX_OBSERVATION_CHARACTERS
-    assert len(made(*(row(n, "y" * 30_000) for n in range(300)))) < 15_000_000
+    assert len(report_html(*(row(n, "y" * 30_000) for n in range(300)))) < 15_000_000
 
 
 def test_a_report_of_nothing_but_outages() -> None:
-    assert "1 masked" in made(row(0, mask="outage: gone"))
+    assert "1 masked" in report_html(row(0, mask="outage: gone"))
 
 
 @pytest.fixture(scope="module")
@@ -124,59 +124,61 @@ class Looked:
     """A report that is open, what the browser said and what it asked for."""
 
     def __init__(self, page: Page, path: Path) -> None:
-        self.page, self.said, self.asked = page, list[str](), list[str]()
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self.page, self.messages, self.requested_urls = page, list[str](), list[str]()
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("request", lambda request: self.requested_urls.append(request.url))
         page.goto(path.as_uri())
 
 
 def look(browser: Browser, tmp_path: Path, text: str, name: str, **how: Any) -> Looked:
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
-    seen = Looked(browser.new_page(**how), tmp_path / "report.html")
+    view = Looked(browser.new_page(**how), tmp_path / "report.html")
     if artifacts := os.environ.get("WEBEMU_ARTIFACTS"):
-        seen.page.screenshot(path=Path(artifacts) / f"report-{name}.png")
-    return seen
+        view.page.screenshot(path=Path(artifacts) / f"report-{name}.png")
+    return view
 
 
 @pytest.mark.slow
 @in_browser
 def test_hostile_text_does_not_run(browser: Browser, tmp_path: Path) -> None:
-    seen = look(browser, tmp_path, made(row(0, EVIL), row(1, MORE, right=False), row(2, EVIL, mask=EVIL)), "hostile")
-    for attempt in seen.page.locator("details.attempt > summary").all():
+    view = look(
+        browser, tmp_path, report_html(row(0, EVIL), row(1, MORE, right=False), row(2, EVIL, mask=EVIL)), "hostile"
+    )
+    for attempt in view.page.locator("details.attempt > summary").all():
         attempt.click()
-    expect(seen.page.locator(".inside ol.steps")).to_have_count(3)
-    expect(seen.page.locator("details.attempt").first).to_contain_text(EVIL)
-    assert seen.page.title() != "ran"
-    assert seen.page.locator("#list img, #list a, #list script").count() == 0
-    assert (seen.said, [url for url in seen.asked if not url.startswith("file:")]) == ([], [])
+    expect(view.page.locator(".inside ol.steps")).to_have_count(3)
+    expect(view.page.locator("details.attempt").first).to_contain_text(EVIL)
+    assert view.page.title() != "ran"
+    assert view.page.locator("#list img, #list a, #list script").count() == 0
+    assert (view.messages, [url for url in view.requested_urls if not url.startswith("file:")]) == ([], [])
 
 
 @pytest.mark.slow
 @in_browser
 def test_no_other_script_may_run(browser: Browser, tmp_path: Path) -> None:
     """The page's policy holds even if markup had come through."""
-    text = made(row(0)).replace(
+    text = report_html(row(0)).replace(
         "<h1>", "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\"><h1>"
     )
-    seen = look(browser, tmp_path, text, "policy")
-    seen.page.wait_for_timeout(100)
-    assert seen.page.title() != "ran"
-    assert any("Content Security Policy" in line for line in seen.said)
+    view = look(browser, tmp_path, text, "policy")
+    view.page.wait_for_timeout(100)
+    assert view.page.title() != "ran"
+    assert any("Content Security Policy" in line for line in view.messages)
 
 
 @pytest.mark.slow
 @in_browser
 def test_a_trajectory_is_read(browser: Browser, tmp_path: Path) -> None:
-    seen = look(browser, tmp_path, made(row(0), row(1, right=False)), "read")
-    first = seen.page.locator("details.attempt").nth(0)
+    view = look(browser, tmp_path, report_html(row(0), row(1, right=False)), "read")
+    first = view.page.locator("details.attempt").nth(0)
     first.locator("summary").click()
     expect(first.locator("mark").first).to_have_text("Ada Holm")
     expect(first.locator(".term").first).to_have_text("finished 1")
     expect(first).to_contain_text('query="page"')
     expect(first).to_contain_text("misuse")
     expect(first).not_to_contain_text("not opened")
-    second = seen.page.locator("details.attempt").nth(1)
+    second = view.page.locator("details.attempt").nth(1)
     second.locator("summary").click()
     expect(second).to_contain_text("(not opened)")
     expect(second.locator(".term.none")).to_have_text("grounding 0")
@@ -186,8 +188,8 @@ def test_a_trajectory_is_read(browser: Browser, tmp_path: Path) -> None:
 @in_browser
 def test_attempts_are_filtered(browser: Browser, tmp_path: Path) -> None:
     rows = [row(n, right=n % 2 == 0, mask="x" if n == 6 else "") for n in range(12)]
-    seen = look(browser, tmp_path, made(*rows), "filter")
-    count, page = seen.page.locator("#count"), seen.page
+    view = look(browser, tmp_path, report_html(*rows), "filter")
+    count, page = view.page.locator("#count"), view.page
     expect(count).to_have_text("12 of 12 attempts")
     page.select_option("#verdict", "wrong")
     expect(count).to_have_text("6 of 12 attempts")
@@ -205,27 +207,27 @@ def test_attempts_are_filtered(browser: Browser, tmp_path: Path) -> None:
     "how", [{"viewport": {"width": 380, "height": 800}}, {"color_scheme": "dark"}], ids=["phone", "dark"]
 )
 def test_it_is_read_anywhere(browser: Browser, tmp_path: Path, how: dict[str, Any]) -> None:
-    seen = look(browser, tmp_path, made(row(0, "word " * 80), row(1, "x" * 400, right=False)), "how", **how)
-    for attempt in seen.page.locator("details.attempt > summary").all():
+    view = look(browser, tmp_path, report_html(row(0, "word " * 80), row(1, "x" * 400, right=False)), "how", **how)
+    for attempt in view.page.locator("details.attempt > summary").all():
         attempt.click()
-    assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    light = seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert view.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    light = view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert light != ("color_scheme" in how)
 
 
 @pytest.mark.slow
 @in_browser
 def test_two_thousand_attempts_stay_quick(browser: Browser, tmp_path: Path) -> None:
-    text = made(*(row(n, f"{n} " + "lorem ipsum " * 800, right=n % 3 > 0) for n in range(2000)))
+    text = report_html(*(row(n, f"{n} " + "lorem ipsum " * 800, right=n % 3 > 0) for n in range(2000)))
     start = time.monotonic()
-    seen = look(browser, tmp_path, text, "many")
-    expect(seen.page.locator("#count")).to_have_text("2,000 of 2,000 attempts")
-    expect(seen.page.locator("details.attempt")).to_have_count(50)
+    view = look(browser, tmp_path, text, "many")
+    expect(view.page.locator("#count")).to_have_text("2,000 of 2,000 attempts")
+    expect(view.page.locator("details.attempt")).to_have_count(50)
     opened = time.monotonic() - start
-    seen.page.fill("#words", "question 1999?")
-    expect(seen.page.locator("details.attempt")).to_have_count(1)
-    seen.page.locator("details.attempt > summary").click()
-    expect(seen.page.locator("#list .inside")).to_have_count(1)
+    view.page.fill("#words", "question 1999?")
+    expect(view.page.locator("details.attempt")).to_have_count(1)
+    view.page.locator("details.attempt > summary").click()
+    expect(view.page.locator("#list .inside")).to_have_count(1)
     print(opened, len(text))
     assert opened < 20
     assert len(text) < 60_000_000

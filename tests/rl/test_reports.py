@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
-from webemu.rl import longform
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.rl.environment import Episode
+from webemu.rl.reports.facts import find_names
+from webemu.rl.reports.sentences import split_sentences
 from webemu.rl.rewards import rubric_of
 from webemu.rl.tasks import Task
 from webemu.rl.tasks.claims import checkable_values, find_claims
@@ -35,14 +36,14 @@ def reports(root: Path) -> list[Task]:
 def test_what_is_asked(reports: list[Task]) -> None:
     assert len(reports) == 2 * EACH
     for task in reports:
-        pages = {one.url for one in task.evidence}
+        pages = {evidence.url for evidence in task.evidence}
         assert (task.answer_type, task.hops) == ("report", len(pages))
         assert (len(pages) > 1) is (task.recipe == "report-linked")
         assert 4 <= len(task.evidence) <= 12
-        for one in task.evidence:
-            assert one.digest
-            assert normalise(one.value) in normalise(one.quote)
-            assert f" {normalise(one.value)} " not in f" {normalise(task.question)} "
+        for evidence in task.evidence:
+            assert evidence.digest
+            assert normalise(evidence.value) in normalise(evidence.quote)
+            assert f" {normalise(evidence.value)} " not in f" {normalise(task.question)} "
 
 
 def test_the_same_seed_gives_the_same_bytes(root: Path, reports: list[Task]) -> None:
@@ -61,14 +62,14 @@ def pages(task: Task) -> list[str]:
 
 def read(episode: Episode, task: Task) -> str:
     """Opens all pages and reads on to their ends; what was seen."""
-    seen = ""
+    observed_text = ""
     for url in pages(task):
         cursor = "0"
         while cursor and not episode.done:
             text = episode.call("open", {"link": url, "cursor": int(cursor)}).text
-            seen += text
+            observed_text += text
             cursor = (re.findall(r"open it with cursor=(\d+)\.", text) or [""])[0]
-    return seen
+    return observed_text
 
 
 def finish(episode: Episode, task: Task, answer: str) -> None:
@@ -82,12 +83,12 @@ def honest(episode: Episode, task: Task) -> None:
 
 def half_of_it(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, " ".join(longform.split_sentences(task.answers[0])[::2]))
+    finish(episode, task, " ".join(split_sentences(task.answers[0])[::2]))
 
 
 def one_sentence(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, longform.split_sentences(task.answers[0])[0])
+    finish(episode, task, split_sentences(task.answers[0])[0])
 
 
 def without_citations(episode: Episode, task: Task) -> None:
@@ -107,8 +108,10 @@ def values_alone(episode: Episode, task: Task) -> None:
 
 
 def names_of_the_page(episode: Episode, task: Task) -> None:
-    found = list(dict.fromkeys(longform.find_names(read(episode, task))))
-    lines = ["there is the " + ", and the ".join(found[at : at + 12]) + " [1]." for at in range(0, len(found), 12)]
+    page_names = list(dict.fromkeys(find_names(read(episode, task))))
+    lines = [
+        "there is the " + ", and the ".join(page_names[at : at + 12]) + " [1]." for at in range(0, len(page_names), 12)
+    ]
     finish(episode, task, "\n".join(lines)[:1500])
 
 
@@ -124,7 +127,7 @@ def wrong_figures(episode: Episode, task: Task) -> None:
 
 
 @pytest.mark.parametrize(
-    ("player", "least", "most"),
+    ("player", "minimum", "maximum"),
     [
         (honest, 1.0, 1.0),
         (half_of_it, 0.4, 0.8),
@@ -137,13 +140,15 @@ def wrong_figures(episode: Episode, task: Task) -> None:
         (without_opening, 0.0, 0.0),
     ],
 )
-def test_what_a_report_earns(episode: Episode, reports: list[Task], player: Player, least: float, most: float) -> None:
+def test_what_a_report_earns(
+    episode: Episode, reports: list[Task], player: Player, minimum: float, maximum: float
+) -> None:
     for task in reports:
         episode.reset(task, 1)
         player(episode, task)
         score = rubric_of(task).score(episode.record())
         assert score.reward is not None
-        assert least <= score.reward <= most, (task.evidence[0].url, score)
+        assert minimum <= score.reward <= maximum, (task.evidence[0].url, score)
 
 
 def test_claims_stand_under_their_headings(tmp_path: Path) -> None:
@@ -157,11 +162,11 @@ def test_claims_stand_under_their_headings(tmp_path: Path) -> None:
         "All of the herring of Wick is salted in the great hall beside the harbour.",
         "The pages of this atlas were written by those who live there and were read by others.",
     )
-    ingest(tmp_path / "c", write(tmp_path / "w.warc.gz", [Seen("https://a.example/wick", page)]))
+    ingest(tmp_path / "c", write(tmp_path / "w.warc.gz", [CaptureSpec("https://a.example/wick", page)]))
     with Crawl(tmp_path / "c") as crawl:
-        (one,) = crawl.iterate_pages()
-        found = [(claim.aspect, claim.value) for claim in find_claims(one, "Wick")]
-    assert found == [("", "Grimselmark"), ("History", "12 March 1987"), ("Trade", "9,421")]
+        (crawled_page,) = crawl.iterate_pages()
+        claims = [(claim.aspect, claim.value) for claim in find_claims(crawled_page, "Wick")]
+    assert claims == [("", "Grimselmark"), ("History", "12 March 1987"), ("Trade", "9,421")]
 
 
 @pytest.mark.parametrize(

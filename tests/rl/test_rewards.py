@@ -8,9 +8,12 @@ import pytest
 
 from webemu.rl import gates
 from webemu.rl.ledger import Request, count_repeats
-from webemu.rl.longform import coverage, extract_facts, find_names, precision, split_sentences
 from webemu.rl.record import EpisodeRecord, url_key
-from webemu.rl.rewards import LONG, SHORT, WRONG_ANSWER_CAP
+from webemu.rl.reports.citations import mark_citations, strip_marks
+from webemu.rl.reports.facts import extract_facts, find_names
+from webemu.rl.reports.scoring import coverage, precision, read_statements
+from webemu.rl.reports.sentences import split_sentences
+from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.rubric import Rubric, Term
 from webemu.rl.tasks import Evidence, Task
 
@@ -74,12 +77,12 @@ def test_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [("9421", True), ("9,421", True), ("1987-03-12", True), ("March 12, 1987", True), ("bo lund", True), ("Bo", True),
      ("942", False), ("und", False), ("", False), ("Lund 9,421", False), ("421", False)],
 )  # fmt: skip
-def test_a_page_says_an_answer(answer: str, said: bool) -> None:
-    assert gates.contains_answer(PAGE, answer) is said
+def test_a_page_says_an_answer(answer: str, expected: bool) -> None:
+    assert gates.contains_answer(PAGE, answer) is expected
 
 
 def test_terms_are_multiplied_and_all_are_logged() -> None:
@@ -107,11 +110,12 @@ def test_grounding_is_the_share_of_citations() -> None:
 
 
 @pytest.mark.parametrize(
-    "one", [request(failed=True), request(status=403), request(status=200, weather="truncated"), request(status=0)]
+    "failed_request",
+    [request(failed=True), request(status=403), request(status=200, weather="truncated"), request(status=0)],
 )
-def test_a_page_that_did_not_arrive_grounds_nothing(one: Request) -> None:
+def test_a_page_that_did_not_arrive_grounds_nothing(failed_request: Request) -> None:
     task = Task("t", "Who?", ("Bo Lund",))
-    assert SHORT.score(replace(record("Bo Lund", task=task), requests=(one,))).reward == 0.0
+    assert SHORT.score(replace(record("Bo Lund", task=task), requests=(failed_request,))).reward == 0.0
 
 
 def test_asking_again_after_weather_is_no_repeat() -> None:
@@ -120,9 +124,13 @@ def test_asking_again_after_weather_is_no_repeat() -> None:
     assert count_repeats((request(), request(2, 1, 503, weather="error"), request(3, 2))) == 0
 
 
-def test_sentences_keep_their_citations() -> None:
-    assert split_sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
-        "Bo Lund is mayor [1].", "It has 3.5 km [2].", "Then more.", "- A list",
+def sentences(text: str) -> list[str]:
+    return [strip_marks(one) for one in split_sentences(mark_citations(text, 2).text)]
+
+
+def test_sentences_end_behind_their_citations() -> None:
+    assert sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
+        "Bo Lund is mayor .", "It has 3.5 km .", "Then more.", "- A list",
     ]  # fmt: skip
 
 
@@ -134,7 +142,7 @@ def test_facts_of_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "expected"),
     [
         (
             "Node.js and the U.S. Army met Dr. Ada Holm's NASA at 9 a.m.",
@@ -148,19 +156,19 @@ def test_facts_of_a_sentence() -> None:
         ("Its mayor, I'm told, is “Bo” Lund.", ["Bo", "Lund"]),
     ],
 )
-def test_names(sentence: str, said: list[str]) -> None:
-    assert find_names(sentence) == said
+def test_names(sentence: str, expected: list[str]) -> None:
+    assert find_names(sentence) == expected
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert split_sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
-        "Dr. Bo Lund met J. R. Holm vs. Wick [1].", "No. 7 closed [2].",
+    assert sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
+        "Dr. Bo Lund met J. R. Holm vs. Wick .", "No. 7 closed .",
     ]  # fmt: skip
 
 
 def test_headings_and_lists_of_sources_are_not_sentences() -> None:
     text = "# Wick\n\n**History**\nBo Lund is mayor [1].\n\nSources:\n[1] https://a.example/wick\n- Wick: https://a.example/"
-    assert split_sentences(text) == ["Bo Lund is mayor [1]."]
+    assert [one.text for one in read_statements(record(text))] == ["Bo Lund is mayor ."]
     assert precision(record(text)) == 1.0
     assert coverage(record("# Bo Lund 9,421 12 March 1987\nhttps://a.example/9421")) == 0.0
 
@@ -187,7 +195,7 @@ def two_pages(answer: str) -> EpisodeRecord:
         ("Bo Lund [1] and Ada Vik [2] are mayors.", 1.0),
         ("Bo Lund [1] is mayor since 1990.", 0.0),
         ("Bo Lund and Ada Vik are mayors [1][2][1][7].", 1.0),
-        ("Bo Lund's town is Wick's rival [1].", 1.0),
+        ("Bo Lund's town is Wick's rival [1].", 0.0),
     ],
 )
 def test_what_stands_before_a_citation_is_looked_up_there(sentence: str, precise: float) -> None:
@@ -208,12 +216,12 @@ def test_a_claim_needs_more_than_its_value() -> None:
 
 
 def test_a_claim_stands_in_what_is_cited() -> None:
-    """In small letters it is no name, and not looked up where a sentence is checked."""
+    """A name in small letters is looked up too."""
     task = replace(REPORT, evidence=(Evidence(URL, "The doctor of Wick is Ada Kroll.", "Ada Kroll"),))
-    told = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
-    assert (precision(told), coverage(told)) == (1, 0)
-    known = replace(told, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
-    assert (precision(known), coverage(known)) == (1, 1)
+    report = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
+    assert (precision(report), coverage(report)) == (0, 0)
+    dated = replace(report, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
+    assert (precision(dated), coverage(dated)) == (1, 1)
 
 
 def test_a_full_report() -> None:
@@ -248,8 +256,7 @@ def test_a_report_on_unopened_pages_earns_nothing() -> None:
     assert LONG.score(replace(record(FULL), requests=())).reward == 0.0
 
 
-def test_a_wrong_answer_earns_the_ceiling_at_most() -> None:
+@pytest.mark.parametrize("answer", ["Ada Holm", "Ada Lund", "9,421", "Mayor", "pier", "unknown"])
+def test_a_wrong_answer_earns_as_much_as_none(answer: str) -> None:
     task = Task("t", "Who is mayor?", ("Bo Lund",))
-    assert SHORT.score(record("Ada Holm", task=task)).reward == WRONG_ANSWER_CAP
-    assert SHORT.score(record("Ada Lund", task=task)).reward == 0.0
-    assert SHORT.score(record("9,421", task=task)).reward == 0.0
+    assert SHORT.score(record(answer, task=task)).reward == 0.0

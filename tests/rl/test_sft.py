@@ -26,11 +26,13 @@ TEMPLATE = """{%- for message in messages -%}
  {{ name }}={{ value }}{% endfor %}</call>
 {%- endfor -%}<|end|>
 {%- endfor -%}"""
-"""As small templates for training have it: in the words of webemu.rl.chat, with every argument that is there."""
+"""A template like the small ones for training: in the words of webemu.rl.chat, with every argument that is there."""
 
 
-def step(tool: str, given: dict[str, Any] | str, seen: str = "nothing", kind: str = "results") -> dict[str, Any]:
-    return {"tool": tool, "arguments": given, "observation": seen, "kind": kind}
+def step(
+    tool: str, arguments: dict[str, Any] | str, observation: str = "nothing", kind: str = "results"
+) -> dict[str, Any]:
+    return {"tool": tool, "arguments": arguments, "observation": observation, "kind": kind}
 
 
 GOOD = (
@@ -50,24 +52,30 @@ def episode(*steps: dict[str, Any], task: str = "q-1", **other: Any) -> dict[str
     } | other
 
 
-def dropped(one: dict[str, Any], **wanted: Any) -> str:
-    return sft.rejection_reason(one, SelectionCriteria(**wanted))
+def dropped(trajectory: dict[str, Any], **criteria: Any) -> str:
+    return sft.rejection_reason(trajectory, SelectionCriteria(**criteria))
 
 
 def test_a_conversation() -> None:
-    told = sft.to_conversation(episode())
-    assert set(told) == {"messages", "tools", "task"}
-    roles = [one["role"] for one in told["messages"]]
+    conversation = sft.to_conversation(episode())
+    assert set(conversation) == {"messages", "tools", "task"}
+    roles = [one["role"] for one in conversation["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
-    assert told["messages"][0]["content"] == answer_rules("name")
-    calls = [one["tool_calls"][0] for one in told["messages"][2::2]]
+    assert conversation["messages"][0]["content"] == answer_rules("name")
+    calls = [one["tool_calls"][0] for one in conversation["messages"][2::2]]
     assert [call["function"]["arguments"] for call in calls] == [
         {"query": "mayor of Wick"}, {"link": "r1"}, {"answer": "Bo Lund", "citations": ["r1"]},
     ]  # fmt: skip
-    assert [one["tool_call_id"] for one in told["messages"][3::2]] == [call["id"] for call in calls[:2]]
+    assert [one["tool_call_id"] for one in conversation["messages"][3::2]] == [call["id"] for call in calls[:2]]
     assert len({call["id"] for call in calls}) == 3
     assert all(len(call["id"]) == 9 and call["id"].isalnum() for call in calls)
-    assert [tool["function"]["name"] for tool in told["tools"]] == ["search", "open", "find", "finish"]
+    assert [tool["function"]["name"] for tool in conversation["tools"]] == [
+        "search",
+        "open",
+        "find",
+        "finish",
+        "ask_user",
+    ]
 
 
 def test_nothing_of_the_gold_is_in_it() -> None:
@@ -83,13 +91,15 @@ def test_several_calls_of_a_turn_stay_together() -> None:
 
 def test_thoughts_are_kept_where_they_are_wanted() -> None:
     turns = [{"thought": "Hm.", "steps": [GOOD[0]]}, {"steps": [GOOD[2]]}]
-    kept, left = (sft.to_conversation(episode(turns=turns), thoughts) for thoughts in (True, False))
-    assert kept["messages"][2]["reasoning_content"] == "Hm."
-    assert "Hm." not in json.dumps(left)
+    with_thoughts, without_thoughts = (
+        sft.to_conversation(episode(turns=turns), thoughts) for thoughts in (True, False)
+    )
+    assert with_thoughts["messages"][2]["reasoning_content"] == "Hm."
+    assert "Hm." not in json.dumps(without_thoughts)
 
 
 @pytest.mark.parametrize(
-    ("other", "wanted", "reason"),
+    ("other", "criteria", "reason"),
     [
         ({"mask": "outage: gone", "reward": None, "end": "masked"}, {"min_reward": 0}, "masked"),
         ({"split": "test"}, {"split": "train"}, "another split"),
@@ -108,8 +118,8 @@ def test_thoughts_are_kept_where_they_are_wanted() -> None:
         ),
     ],
 )
-def test_what_is_not_worth_copying(other: dict[str, Any], wanted: dict[str, Any], reason: str) -> None:
-    assert dropped(episode(**other), **wanted) == reason
+def test_what_is_not_worth_copying(other: dict[str, Any], criteria: dict[str, Any], reason: str) -> None:
+    assert dropped(episode(**other), **criteria) == reason
     assert dropped(episode()) == ""
 
 
@@ -142,28 +152,28 @@ def test_what_only_the_gold_could_tell_is_not_copied(first: dict[str, Any], is_k
 
 def test_the_best_of_each_task_and_nothing_twice() -> None:
     longer = (GOOD[0], GOOD[1], step("find", {"pattern": "mayor"}), GOOD[2])
-    told = [
+    trajectories = [
         episode(*longer, sample=0),
         episode(*GOOD, sample=1),
         episode(*GOOD, sample=2),
         episode(*longer, sample=3, reward=0.95),
         episode(*GOOD, task="q-0"),
     ]
-    chosen = sft.select(told, SelectionCriteria())
-    assert [one["task"] for one in chosen.conversations] == ["q-0", "q-1"]
-    assert len(chosen.conversations[1]["messages"]) == 7
-    assert chosen.dropped == {"the same actions": 2, "better ones of the task": 1}
-    assert len(sft.select(told, SelectionCriteria(per_task=9)).conversations) == 3
+    selection = sft.select(trajectories, SelectionCriteria())
+    assert [one["task"] for one in selection.conversations] == ["q-0", "q-1"]
+    assert len(selection.conversations[1]["messages"]) == 7
+    assert selection.dropped == {"the same actions": 2, "better ones of the task": 1}
+    assert len(sft.select(trajectories, SelectionCriteria(per_task=9)).conversations) == 3
     assert (
-        sft.select(told[::-1], SelectionCriteria(per_task=9)).conversations
-        == sft.select(told, SelectionCriteria(per_task=9)).conversations
+        sft.select(trajectories[::-1], SelectionCriteria(per_task=9)).conversations
+        == sft.select(trajectories, SelectionCriteria(per_task=9)).conversations
     )
 
 
 def test_arguments_are_the_same_in_any_spelling() -> None:
     spelled = (step("search", '{"page": null, "query": "mayor of Wick"}', "[r1] Wick https://wick.example/"), *GOOD[1:])
-    chosen = sft.select([episode(), episode(*spelled, sample=1)], SelectionCriteria(per_task=2))
-    assert (len(chosen.conversations), chosen.dropped) == (1, {"the same actions": 1})
+    selection = sft.select([episode(), episode(*spelled, sample=1)], SelectionCriteria(per_task=2))
+    assert (len(selection.conversations), selection.dropped) == (1, {"the same actions": 1})
 
 
 def test_of_several_lines_about_an_attempt_the_last_counts(tmp_path: Path) -> None:
@@ -189,23 +199,23 @@ def command(*arguments: str) -> tuple[int, str, list[str]]:
 
 @pytest.fixture(scope="module")
 def conversations(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the oracle, over a real web."""
+    """Return the conversations of the oracle, over a real web."""
     folder = tmp_path_factory.mktemp("sft")
     tasks: list[Task] = [replace(task, split="train") for task in world.tasks[:30]]
     save(folder / "tasks.jsonl", tasks)
-    asked = ["--tasks", str(folder / "tasks.jsonl"), "--baseline", "oracle", "--server", world.url]
-    assert command("eval", "-q", *asked, "--out", str(folder / "o"))[0] == 0
-    code, said, _ = command("data", "sft", str(folder / "o"), "--out", str(folder / "sft.jsonl"), "--grounded")
+    options = ["--tasks", str(folder / "tasks.jsonl"), "--baseline", "oracle", "--server", world.url]
+    assert command("eval", "-q", *options, "--out", str(folder / "o"))[0] == 0
+    code, output, _ = command("data", "sft", str(folder / "o"), "--out", str(folder / "sft.jsonl"), "--grounded")
     assert code == 0
-    assert said.startswith("written  ")
+    assert output.startswith("written  ")
     return folder / "sft.jsonl"
 
 
 def test_the_oracle_teaches(conversations: Path) -> None:
-    told = list(sft.read_conversations(conversations))
-    assert len(told) >= 28
-    assert all(one["messages"][-1]["tool_calls"][0]["function"]["name"] == "finish" for one in told)
-    opened = [call["function"]["arguments"]["link"] for one in told for message in one["messages"]
+    dataset = list(sft.read_conversations(conversations))
+    assert len(dataset) >= 28
+    assert all(one["messages"][-1]["tool_calls"][0]["function"]["name"] == "finish" for one in dataset)
+    opened = [call["function"]["arguments"]["link"] for one in dataset for message in one["messages"]
               for call in message.get("tool_calls", ()) if call["function"]["name"] == "open"]  # fmt: skip
     assert sum("://" in link for link in opened) / len(opened) < 0.1, (
         "addresses are not copied where a link id would do"
@@ -219,16 +229,16 @@ def test_the_same_episodes_give_the_same_bytes(conversations: Path, tmp_path: Pa
 
 
 def test_the_command_looks_where_it_will_write(conversations: Path, tmp_path: Path) -> None:
-    for out, said in ((tmp_path, "it is a folder"), (tmp_path / "none" / "sft.jsonl", "does not exist")):
+    for out, message in ((tmp_path, "it is a folder"), (tmp_path / "none" / "sft.jsonl", "does not exist")):
         code, _, errors = command("data", "sft", str(conversations.parent / "o"), "--out", str(out))
         assert (code, len(errors)) == (1, 2)
-        assert said in errors[0]
+        assert message in errors[0]
 
 
 def test_the_command_counts_what_it_drops(conversations: Path, tmp_path: Path) -> None:
     folder, out = str(conversations.parent / "o"), str(tmp_path / "x.jsonl")
-    code, said, _ = command("data", "sft", folder, "--out", out, "--split", "dev")
-    assert (code, said.splitlines()) == (0, [f"written  0 conversations to {out}", "dropped  30 another split"])
+    code, output, _ = command("data", "sft", folder, "--out", out, "--split", "dev")
+    assert (code, output.splitlines()) == (0, [f"written  0 conversations to {out}", "dropped  30 another split"])
     code, _, errors = command("data", "sft", str(tmp_path / "none"), "--out", out)
     assert (code, len(errors)) == (1, 2)
 
@@ -239,10 +249,10 @@ def test_the_command_counts_what_it_drops(conversations: Path, tmp_path: Path) -
 def test_tables_add_no_arguments(conversations: Path) -> None:
     """Arrow gives every struct the fields of all others, as null; a template then writes them into every call."""
     datasets = pytest.importorskip("datasets")
-    table, told = sft.load_dataset(conversations), list(sft.read_conversations(conversations))
-    assert [row["messages"] for row in table] == [one["messages"] for one in told]
-    assert [row["tools"] for row in table] == [one["tools"] for one in told]
-    naive = datasets.Dataset.from_list([{"calls": m["tool_calls"]} for one in told for m in one["messages"][2::2]])
+    table, dataset = sft.load_dataset(conversations), list(sft.read_conversations(conversations))
+    assert [row["messages"] for row in table] == [one["messages"] for one in dataset]
+    assert [row["tools"] for row in table] == [one["tools"] for one in dataset]
+    naive = datasets.Dataset.from_list([{"calls": m["tool_calls"]} for one in dataset for m in one["messages"][2::2]])
     assert "None" in str(naive[0]), "the trap is gone: `on_mixed_types` may go too"
 
 

@@ -18,10 +18,10 @@ NAMES = ("pass", "em", "f1", "grounded", "reward", "recall", "calls", "tokens")
 
 def outcome(task: str, passed: float | None, hops: str = "1", **figures: float | None) -> Outcome:
     mask = "outage: gone" if passed is None else ""
-    told = dict.fromkeys(NAMES, passed) | {"pass": passed} | figures
-    rest = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision")
+    outcome_figures = dict.fromkeys(NAMES, passed) | {"pass": passed} | figures
+    absent_names = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision")
     return Outcome(task, {"recipe": "r", "hops": hops, "answer type": "any"}, mask, "masked" if mask else "finished",
-                   told | dict.fromkeys(rest, None))  # fmt: skip
+                   outcome_figures | dict.fromkeys(absent_names, None))  # fmt: skip
 
 
 @pytest.mark.parametrize("samples", [1, 3, 6])

@@ -57,18 +57,18 @@ HELD_OUT = {"grounded": {"mean": 0.125, "low": 0.1, "high": 0.25, "tasks": 64}, 
 
 
 def rollout(task: str, seed: int, right: bool, text: str = "page", mask: str = "", hops: int = 1) -> Rollout:
-    asked = Task(task, f"Who made {task}?", ("Ada",), hops=hops, recipe=f"of {hops}")
+    rollout_task = Task(task, f"Who made {task}?", ("Ada",), hops=hops, recipe=f"of {hops}")
     answer = {"answer": "Ada" if right else "Bob", "citations": ["r1"]}
     calls = [("search", {"query": text}), ("open", text), ("finish", answer)]
     messages: list[dict[str, Any]] = [{"role": "assistant", "content": "So.", "reasoning_content": f"Hm, {text}"}]
-    for name, given in calls:
-        call = {"type": "function", "function": {"name": name, "arguments": given}}
+    for name, arguments in calls:
+        call = {"type": "function", "function": {"name": name, "arguments": arguments}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         messages.append({"role": "tool", "name": name, "content": f"{name} shows {text}"})
-    told = {"format": 1.0, "grounding": 1.0, "correct": float(right), "searches": 1.0 + right, "turns": 3.0}
-    score = Score(None, dict.fromkeys(told), mask) if mask else Score(float(right), told)
+    terms = {"format": 1.0, "grounding": 1.0, "correct": float(right), "searches": 1.0 + right, "turns": 3.0}
+    score = Score(None, dict.fromkeys(terms), mask) if mask else Score(float(right), terms)
     return Rollout(
-        asked, seed, [1], [2, 3], [1, 0], [], messages, "done", score, [0.01 * right + 0.01] * 3
+        rollout_task, seed, [1], [2, 3], [1, 0], [], messages, "done", score, [0.01 * right + 0.01] * 3
     )  # fmt: skip
 
 
@@ -77,8 +77,14 @@ def played(journal: StepLog, step: int, text: str = "page", **more: float) -> No
     rollouts = [rollout("wheel", n, n * 10 < step, text, hops=1) for n in range(4)]
     rollouts += [rollout(f"mill {step}", n, step > 20, text, "outage: gone" if n == 3 else "", 2) for n in range(4)]
     journal.write_trajectories(step, rollouts)
-    told = {"trl/loss": 0.5 / step, "trl/entropy": 1.0, "trl/step_time": 10.0, "trl/frac_reward_zero_std": 0.5, **more}
-    journal.write_step(step, told | compute_figures(rollouts, Timing(2.0, 1.0, 0.5), 2))
+    figures = {
+        "trl/loss": 0.5 / step,
+        "trl/entropy": 1.0,
+        "trl/step_time": 10.0,
+        "trl/frac_reward_zero_std": 0.5,
+        **more,
+    }
+    journal.write_step(step, figures | compute_figures(rollouts, Timing(2.0, 1.0, 0.5), 2))
 
 
 def a_run(folder: Path, steps: int = 30, text: str = "page") -> Path:
@@ -86,8 +92,8 @@ def a_run(folder: Path, steps: int = 30, text: str = "page") -> Path:
     (folder / RECIPE_FILE).write_text(TOML, encoding="utf-8")
     for step in (10, 20, 30):
         first.write_step(step, {"trl/loss": 1.0 / step})
-    told = {"stage": "start", "seed": 3, "held_out": HELD_OUT, "versions": {"trl": "1.16.0"}}
-    (folder / "1-start" / MANIFEST_FILE).write_text(json.dumps(told), encoding="utf-8")
+    stage_manifest = {"stage": "start", "seed": 3, "held_out": HELD_OUT, "versions": {"trl": "1.16.0"}}
+    (folder / "1-start" / MANIFEST_FILE).write_text(json.dumps(stage_manifest), encoding="utf-8")
     for step in range(1, steps + 1):
         played(second, step, text)
     return folder
@@ -99,7 +105,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def own(run: Path, tmp_path: Path) -> Path:
+def run_copy(run: Path, tmp_path: Path) -> Path:
     """A copy to do things to."""
     return Path(shutil.copytree(run, tmp_path / "mine"))
 
@@ -121,30 +127,30 @@ def test_the_page_has_the_figures(run: Path) -> None:
     assert "30 of 40" in words(html, "nav")[0]
     assert words(html, "h1 ~ p .wrong") == ["control no-tools"]
     assert words(html, "#top tbody tr")[0].startswith("start 64 0.125 0.100 to 0.250")
-    seen = charts(html)
-    assert seen["Reward"] == "Reward, steps 1 to 30; last: mean 0.857"
-    assert seen["Groups without spread"].endswith("share 0.5")
-    assert seen["Masked episodes"].endswith("share 0.125")
-    assert seen["Seconds of a step"].endswith("speaking 2, tools 1, scoring 0.5, rest 6.5")
-    assert seen["Milliseconds of a tool call"].endswith("p50 20, p99 20")
-    assert seen["searches"].endswith("mean 1.86")
+    descriptions = charts(html)
+    assert descriptions["Reward"] == "Reward, steps 1 to 30; last: mean 0.857"
+    assert descriptions["Groups without spread"].endswith("share 0.5")
+    assert descriptions["Masked episodes"].endswith("share 0.125")
+    assert descriptions["Seconds of a step"].endswith("speaking 2, tools 1, scoring 0.5, rest 6.5")
+    assert descriptions["Milliseconds of a tool call"].endswith("p50 20, p99 20")
+    assert descriptions["searches"].endswith("mean 1.86")
     assert "format 1" in render_page(run).partition("The same at every step:")[2].partition("</p>")[0]
 
 
 def test_a_curve_says_what_the_steps_say(run: Path) -> None:
     chart = next(one for one in Html(render_page(run)).css("svg.chart") if "Reward" in one.attributes["aria-label"])
-    told = json.loads(chart.attributes["data-read"])
+    series = json.loads(chart.attributes["data-read"])
     rows = [json.loads(line) for line in (run / "2-learn" / STEPS_FILE).read_text().splitlines()]
-    assert told["steps"] == [row["step"] for row in rows]
-    assert told["labels"] == [[curves.format_short(row["reward"]) for row in rows]]
-    assert told["labels"][0][0] != told["labels"][0][-1]
+    assert series["steps"] == [row["step"] for row in rows]
+    assert series["labels"] == [[curves.format_short(row["reward"]) for row in rows]]
+    assert series["labels"][0][0] != series["labels"][0][-1]
 
 
 def test_figures_by_hops_and_recipe(run: Path) -> None:
-    found = trajectories.compute_groups(trajectories.list_files(run / "2-learn", 30))
-    assert found.part_labels == ("1–6", "7–12", "13–18", "19–24", "25–30")
-    wheel, mill = found.by_dimension["hops"]
-    assert found.sampling_interval == 1
+    groups = trajectories.compute_groups(trajectories.list_files(run / "2-learn", 30))
+    assert groups.part_labels == ("1–6", "7–12", "13–18", "19–24", "25–30")
+    wheel, mill = groups.by_dimension["hops"]
+    assert groups.sampling_interval == 1
     assert (wheel.name, wheel.episodes, wheel.masked) == ("1", 120, 0)
     assert wheel.grounded[0] == pytest.approx(0.25)
     assert (mill.masked, mill.grounded[0], mill.grounded[3], mill.grounded[4]) == (30, 0, pytest.approx(4 / 6), 1)
@@ -152,8 +158,8 @@ def test_figures_by_hops_and_recipe(run: Path) -> None:
 
 
 def test_episodes_stand_side_by_side(run: Path) -> None:
-    found = trajectories.list_files(run / "2-learn", 30)
-    rows = trajectories.side_by_side([(step, found[step]) for step in (1, 6, 30)])
+    files = trajectories.list_files(run / "2-learn", 30)
+    rows = trajectories.side_by_side([(step, files[step]) for step in (1, 6, 30)])
     first = [one for one in rows[0] if one]
     assert [(one.step, one.task, one.verdict) for one in first] == [
         (1, "wheel", "passed"), (6, "wheel", "passed"), (30, "wheel", "passed"),
@@ -179,20 +185,20 @@ def test_the_same_run_gives_the_same_page(run: Path) -> None:
     assert render_page(run) == render_page(run)
 
 
-def test_a_run_that_still_goes_on(own: Path) -> None:
+def test_a_run_that_still_goes_on(run_copy: Path) -> None:
     """A torn line, a torn Parquet file, episodes of a step without a line, a manifest cut off."""
-    whole, learn = render_page(own), own / "2-learn"
+    whole_page, learn = render_page(run_copy), run_copy / "2-learn"
     with (learn / STEPS_FILE).open("a", encoding="utf-8") as file:
         file.write('{"step": 31, "reward": 0.')
     shutil.copy(learn / TRAJECTORIES_FOLDER / "000001.parquet", learn / TRAJECTORIES_FOLDER / "000031.parquet")
     (learn / MANIFEST_FILE).write_text('{"stage": "lea', encoding="utf-8")
-    assert render_page(own) == whole
+    assert render_page(run_copy) == whole_page
     (learn / TRAJECTORIES_FOLDER / "000030.parquet").write_bytes(b"PAR1 and no more")
-    assert Html(render_page(own)).css_matches("details.row")
+    assert Html(render_page(run_copy)).css_matches("details.row")
     shutil.rmtree(learn / TRAJECTORIES_FOLDER)
-    assert not Html(render_page(own)).css_matches("details.row")
+    assert not Html(render_page(run_copy)).css_matches("details.row")
     (learn / STEPS_FILE).write_text("{}[\n")
-    assert "cannot be read" in render_page(own)
+    assert "cannot be read" in render_page(run_copy)
 
 
 def test_a_run_that_has_hardly_begun(tmp_path: Path) -> None:
@@ -230,10 +236,12 @@ def test_axes_end_on_round_numbers() -> None:
 
 
 def test_nothing_of_the_web_is_markup(tmp_path: Path) -> None:
-    made = a_run(tmp_path / EVIL.replace("/", "").replace("\0", "")[:60], 2, EVIL)
-    (made / RECIPE_FILE).write_text(TOML.replace("a run of two stages", EVIL.replace('"', "'")), encoding="utf-8")
+    hostile_run = a_run(tmp_path / EVIL.replace("/", "").replace("\0", "")[:60], 2, EVIL)
+    (hostile_run / RECIPE_FILE).write_text(
+        TOML.replace("a run of two stages", EVIL.replace('"', "'")), encoding="utf-8"
+    )
     for live in (0, 3):
-        text = render_page(made, live=live)
+        text = render_page(hostile_run, live=live)
         html = Html(text)
         assert "evil.example" in text
         assert len(html.css("script")) == text.count("<script") == 1
@@ -252,30 +260,30 @@ def test_it_needs_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_the_command(own: Path) -> None:
-    shown = CliRunner().invoke(app, ["report", str(own), "--steps", "1,30"])
-    assert (shown.exit_code, shown.output.strip()) == (0, str(own / "report.html"))
-    assert (own / "report.html").read_text(encoding="utf-8") == render_page(own, [1, 30])
+def test_the_command(run_copy: Path) -> None:
+    result = CliRunner().invoke(app, ["report", str(run_copy), "--steps", "1,30"])
+    assert (result.exit_code, result.output.strip()) == (0, str(run_copy / "report.html"))
+    assert (run_copy / "report.html").read_text(encoding="utf-8") == render_page(run_copy, [1, 30])
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["nowhere"], "not a training run"),
         (["{run}", "--steps", "a"], "--steps"),
         (["{run}", "--out", "/nowhere/x"], "--out"),
     ],
 )
-def test_the_command_says_what_to_do(run: Path, more: list[str], said: str) -> None:
-    shown = CliRunner().invoke(app, ["report", *(one.format(run=run) for one in more)])
-    assert shown.exit_code == 1
-    assert len(shown.stderr.strip().splitlines()) == 2
-    assert said in shown.stderr
+def test_the_command_says_what_to_do(run: Path, more: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, ["report", *(one.format(run=run) for one in more)])
+    assert result.exit_code == 1
+    assert len(result.stderr.strip().splitlines()) == 2
+    assert message in result.stderr
 
 
 @pytest.fixture
-def live(own: Path) -> Iterator[ReportServer]:
-    with ReportServer(own, 0) as server:
+def live(run_copy: Path) -> Iterator[ReportServer]:
+    with ReportServer(run_copy, 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -284,10 +292,10 @@ def live(own: Path) -> Iterator[ReportServer]:
 def test_it_is_served_and_grows(live: ReportServer) -> None:
     first = httpx.get(live.address)
     assert (first.status_code, first.text) == (200, render_page(live.run, live=3.0))
-    seen = {"If-None-Match": first.headers["ETag"]}
-    assert httpx.get(live.address, headers=seen).status_code == 304
+    headers = {"If-None-Match": first.headers["ETag"]}
+    assert httpx.get(live.address, headers=headers).status_code == 304
     played(StepLog(live.run / "2-learn", 30), 31)
-    second = httpx.get(live.address, headers=seen)
+    second = httpx.get(live.address, headers=headers)
     assert second.status_code == 200
     assert charts(Html(second.text))["Reward"].startswith("Reward, steps 1 to 31;")
 
@@ -299,8 +307,8 @@ def test_it_is_served_to_this_machine_alone(live: ReportServer) -> None:
     assert page_version(live.run) == page_version(live.run)
 
 
-def test_it_is_served_until_ctrl_c(own: Path) -> None:
-    command = [sys.executable, "-m", "webemu.emulator.cli", "report", str(own), "--serve", "--port", "0"]
+def test_it_is_served_until_ctrl_c(run_copy: Path) -> None:
+    command = [sys.executable, "-m", "webemu.emulator.cli", "report", str(run_copy), "--serve", "--port", "0"]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -316,9 +324,9 @@ def test_it_is_served_until_ctrl_c(own: Path) -> None:
 
 
 def test_a_port_that_is_taken(live: ReportServer) -> None:
-    shown = CliRunner().invoke(app, ["report", str(live.run), "--serve", "--port", live.address.rpartition(":")[2]])
-    assert shown.exit_code == 1
-    assert "--port" in shown.stderr
+    result = CliRunner().invoke(app, ["report", str(live.run), "--serve", "--port", live.address.rpartition(":")[2]])
+    assert result.exit_code == 1
+    assert "--port" in result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -331,52 +339,52 @@ def browser() -> Iterator[Browser]:
 
 def look(browser: Browser, url: str, name: str, **how: Any) -> tuple[Page, list[str], list[str]]:
     """A page that is open, what the browser said, and what it asked for."""
-    seen, said, asked = browser.new_page(**how), list[str](), list[str]()
-    seen.on("console", lambda message: said.append(message.text))
-    seen.on("pageerror", lambda error: said.append(str(error)))
-    seen.on("request", lambda request: asked.append(request.url))
-    seen.goto(url)
+    page, messages, urls = browser.new_page(**how), list[str](), list[str]()
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: urls.append(request.url))
+    page.goto(url)
     if artifacts := os.environ.get("WEBEMU_ARTIFACTS"):
-        seen.screenshot(path=Path(artifacts) / f"train-{name}.png", full_page=True)
-    return seen, said, asked
+        page.screenshot(path=Path(artifacts) / f"train-{name}.png", full_page=True)
+    return page, messages, urls
 
 
-def written(own: Path, **how: Any) -> str:
-    (own / "report.html").write_text(render_page(own, **how), encoding="utf-8")
-    return (own / "report.html").as_uri()
+def written(run_copy: Path, **how: Any) -> str:
+    (run_copy / "report.html").write_text(render_page(run_copy, **how), encoding="utf-8")
+    return (run_copy / "report.html").as_uri()
 
 
 @pytest.mark.slow
 @in_browser
 def test_hostile_text_does_not_run(browser: Browser, tmp_path: Path) -> None:
-    seen, said, asked = look(browser, written(a_run(tmp_path / "evil", 3, EVIL)), "hostile")
-    for row in seen.locator("details.row > summary").all():
+    page, messages, urls = look(browser, written(a_run(tmp_path / "evil", 3, EVIL)), "hostile")
+    for row in page.locator("details.row > summary").all():
         row.click()
-    expect(seen.locator("details.row").first).to_contain_text(EVIL)
-    assert seen.title() == "evil: training"
-    assert (said, [url for url in asked if not url.startswith("file:")]) == ([], [])
+    expect(page.locator("details.row").first).to_contain_text(EVIL)
+    assert page.title() == "evil: training"
+    assert (messages, [url for url in urls if not url.startswith("file:")]) == ([], [])
 
 
 @pytest.mark.slow
 @in_browser
-def test_curves_and_episodes_are_read(browser: Browser, own: Path) -> None:
-    seen, said, _ = look(browser, written(own), "read")
-    chart = seen.locator("figure", has_text="Loss").last
+def test_curves_and_episodes_are_read(browser: Browser, run_copy: Path) -> None:
+    page, messages, _ = look(browser, written(run_copy), "read")
+    chart = page.locator("figure", has_text="Loss").last
     chart.locator("svg").focus()
-    seen.keyboard.press("Home")
+    page.keyboard.press("Home")
     expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*step 1\s*0\.5\s*"))
-    seen.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*step 2\s*0\.25\s*"))
     chart.locator("svg").blur()
     expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*0\.0167\s*"))
     box = chart.locator("svg").bounding_box()
     assert box
-    seen.mouse.move(box["x"] + box["width"] * 38 / 300, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] * 38 / 300, box["y"] + 30)
     expect(chart.locator(".step")).to_have_text("step 1")
-    seen.fill("input[type=search]", "MILL 30")
-    expect(seen.locator("details.row:visible")).to_have_count(4)
-    expect(seen.locator("[data-count]")).to_have_text("4 of 8")
-    assert said == []
+    page.fill("input[type=search]", "MILL 30")
+    expect(page.locator("details.row:visible")).to_have_count(4)
+    expect(page.locator("[data-count]")).to_have_text("4 of 8")
+    assert messages == []
 
 
 @pytest.mark.slow
@@ -386,11 +394,11 @@ def test_curves_and_episodes_are_read(browser: Browser, own: Path) -> None:
 )
 def test_it_is_read_anywhere(browser: Browser, tmp_path: Path, how: dict[str, Any]) -> None:
     url = written(a_run(tmp_path / "wide", 3, "x" * 600 + " word" * 100))
-    seen, _, _ = look(browser, url, "how" + str(len(how.get("viewport", ()))), **how)
-    for row in seen.locator("details.row > summary").all():
+    page, _, _ = look(browser, url, "how" + str(len(how.get("viewport", ()))), **how)
+    for row in page.locator("details.row > summary").all():
         row.click()
-    assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    light = seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert light != ("color_scheme" in how)
 
 
@@ -398,24 +406,24 @@ def test_it_is_read_anywhere(browser: Browser, tmp_path: Path, how: dict[str, An
 @in_browser
 def test_an_open_page_follows_the_run(browser: Browser, live: ReportServer) -> None:
     """Curves grow under the reader's eyes; an open episode stays where it is until newer ones are asked for."""
-    seen, said, _ = look(browser, live.address, "live")
-    row = seen.locator("details.row").nth(1)
+    page, messages, _ = look(browser, live.address, "live")
+    row = page.locator("details.row").nth(1)
     row.locator("summary").click()
     row.scroll_into_view_if_needed()
     top = row.evaluate("one => one.getBoundingClientRect().top")
     journal = StepLog(live.run / "2-learn", 30)
     played(journal, 31, **{"trl/kl": 0.5})
-    reward = seen.get_by_role("img", name="Reward,")
+    reward = page.get_by_role("img", name="Reward,")
     expect(reward).to_have_attribute("aria-label", re.compile("steps 1 to 31"), timeout=15_000)
-    expect(seen.locator("figure", has_text="Divergence")).to_have_count(1)
+    expect(page.locator("figure", has_text="Divergence")).to_have_count(1)
     assert row.evaluate("one => one.open")
     assert abs(row.evaluate("one => one.getBoundingClientRect().top") - top) < 3
-    expect(seen.locator(".head span").last).to_have_text("step 30")
-    seen.get_by_role("button", name="Show newer steps").click()
-    expect(seen.locator(".head span").last).to_have_text("step 31")
+    expect(page.locator(".head span").last).to_have_text("step 30")
+    page.get_by_role("button", name="Show newer steps").click()
+    expect(page.locator(".head span").last).to_have_text("step 31")
     live.shutdown()
     live.socket.close()
-    begun = time.monotonic()
-    expect(seen.locator("#live")).to_contain_text("does not answer", timeout=15_000)
-    assert time.monotonic() - begun < 15
-    assert [line for line in said if "ERR_CONNECTION" not in line] == []
+    start = time.monotonic()
+    expect(page.locator("#live")).to_contain_text("does not answer", timeout=15_000)
+    assert time.monotonic() - start < 15
+    assert [line for line in messages if "ERR_CONNECTION" not in line] == []

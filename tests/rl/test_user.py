@@ -14,7 +14,7 @@ from webemu.rl.rewards import LONG, SHORT, rubric_of
 from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task
 from webemu.rl.user import NO_HELP
 
-KNOWN = (Reply(("region", "which one", "where"), "The one in Kellmark."), Reply(("year",), "In 2011."))
+USER_REPLIES = (Reply(("region", "which one", "where"), "The one in Kellmark."), Reply(("year",), "In 2011."))
 
 
 @pytest.fixture
@@ -24,35 +24,57 @@ def client(world: World) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("question", "expected"),
     [
         ("In WHICH region?", "The one in Kellmark."), ("Which one do you mean?", "The one in Kellmark."),
         ("what year", "In 2011."), ("regional?", NO_HELP), ("Tell me the answer", NO_HELP), ("?!", NO_HELP),
+        ("who what when where which year?", NO_HELP), ("Which region and which year?", NO_HELP), ("where", NO_HELP),
+        ("Which region? Which year?", NO_HELP), ("region year occupation", NO_HELP), ("What is the answer?", NO_HELP),
+        ("In which year was that? I ask " + "again and " * 20, NO_HELP),
+        ("Where do the people live?", USER_REPLIES[0].says),
     ],
 )  # fmt: skip
-def test_the_user_says_what_is_asked_for(episode: Episode, asked: str, said: str) -> None:
-    episode.reset(Task("t", "How many live there?", ("1",), user=KNOWN))
-    seen = episode.call("ask_user", {"question": asked})
-    assert (seen.text, seen.kind, seen.done) == (said, "user", False)
+def test_the_user_says_what_is_asked_for(episode: Episode, question: str, expected: str) -> None:
+    episode.reset(Task("t", "How many live there?", ("1",), user=USER_REPLIES))
+    observation = episode.call("ask_user", {"question": question})
+    assert (observation.text, observation.kind, observation.done) == (expected, "user", False)
     assert episode.record().requests == ()
+    assert [one.has_reply for one in episode.record().questions] == [expected != NO_HELP]
 
 
-def test_who_has_no_user_cannot_ask(episode: Episode) -> None:
+def test_the_user_can_be_asked_about_every_task(episode: Episode) -> None:
+    """A tool that only some tasks had would say which questions leave something open."""
+    names = ["search", "open", "find", "finish", "ask_user"]
+    for replies in ((), USER_REPLIES):
+        episode.reset(Task("t", "How many live there?", ("a",), user=replies))
+        assert [tool["function"]["name"] for tool in episode.tools] == names
+        assert "needs question" in episode.call("ask_user", {}).text
     episode.reset(Task("t", "q", ("a",)))
-    assert [tool["function"]["name"] for tool in episode.tools] == ["search", "open", "find", "finish"]
-    seen = episode.call("ask_user", {"question": "year?"})
-    assert seen.kind == "misuse"
-    assert "ask_user" not in seen.text.partition("The tools are")[2]
-    episode.reset(Task("t", "q", ("a",), user=KNOWN))
-    assert episode.tools[-1]["function"]["name"] == "ask_user"
-    assert "needs question" in episode.call("ask_user", {}).text
+    assert episode.call("ask_user", {"question": "In which year?"}).text == NO_HELP
+
+
+def test_asking_costs_a_request_and_is_measured(world: World, client: Client) -> None:
+    clear = world.of("mayor")
+    open_one = replace(clear, user=USER_REPLIES)
+    source = clear.evidence[0].url
+    right = [("open", {"link": source}), finish_call(clear.answers[0], source)]
+    ask = ("ask_user", {"question": "In which region?"})
+    for task, questions, full, needed in ((clear, 0, 1.0, 1), (clear, 1, 1.0, 0), (clear, 3, 0.98, 0),
+                                          (open_one, 1, 1.0, 1), (open_one, 0, 1.0, 0)):  # fmt: skip
+        episode = Episode(client)
+        episode.reset(task)
+        for name, arguments in (*[ask] * questions, *right):
+            episode.call(name, arguments)
+        score = SHORT.score(episode.record())
+        assert score.reward == pytest.approx(full)
+        assert (score.terms["asked"], score.terms["asked_when_needed"]) == (questions, needed)
 
 
 def reward(client: Client, task: Task, *calls: tuple[str, dict[str, object]]) -> float:
     episode = Episode(client)
     episode.reset(task)
-    for name, given in calls:
-        episode.call(name, given)
+    for name, arguments in calls:
+        episode.call(name, arguments)
     return SHORT.score(episode.record()).reward or 0.0
 
 
@@ -60,38 +82,42 @@ def looked(*queries: str) -> list[tuple[str, dict[str, object]]]:
     return [("search", {"query": query}) for query in queries]
 
 
-def said(answer: str, *citations: str) -> tuple[str, dict[str, object]]:
+def finish_call(answer: str, *citations: str) -> tuple[str, dict[str, object]]:
     return "finish", {"answer": answer, "citations": list(citations)}
 
 
 def test_not_found_is_believed_after_two_searches(client: Client) -> None:
     task = Task("t", "Who is the mayor of Xq?", NOT_FOUND, answer_type="none")
-    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("Not found.")) == 1.0
-    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("It cannot be found")) == 1.0
-    assert reward(client, task, *looked("mayor of Xq"), said("not found")) == 0.0
-    assert reward(client, task, *looked("mayor of Xq", "Mayor of xq!"), said("not found")) == 0.0
-    assert reward(client, task, said("not found")) == 0.0
-    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("not found", "r1")) == 0.0
-    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("Bo Lund")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), finish_call("Not found.")) == 1.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), finish_call("It cannot be found")) == 1.0
+    assert reward(client, task, *looked("mayor of Xq"), finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("Xq", "Xq zz"), finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("Xq zz", "Xq yy"), finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "mayors of Xq please"), finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "mayor of Wick"), finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Mayor of xq!"), finish_call("not found")) == 0.0
+    assert reward(client, task, finish_call("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), finish_call("not found", "r1")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), finish_call("Bo Lund")) == 0.0
 
 
 def test_not_stated_is_believed_on_the_page_where_it_would_stand(world: World, client: Client) -> None:
     place, other = world.of("mayor").evidence[0].url, world.of("founded_by").evidence[0].url
     task = Task("t", "What is its anthem?", NOT_FOUND, (Evidence(place),), answer_type="none")
     there, elsewhere = [("open", {"link": url}) for url in (place, other)]
-    assert reward(client, task, there, said("not stated", place)) == 1.0
-    assert reward(client, task, there, said("not stated")) == 0.0
-    assert reward(client, task, said("not stated", place)) == 0.0
-    assert reward(client, task, elsewhere, said("not stated", other)) == 0.0
-    assert reward(client, task, there, elsewhere, said("not stated", place, other)) == 0.5
+    assert reward(client, task, there, finish_call("not stated", place)) == 1.0
+    assert reward(client, task, there, finish_call("not stated")) == 0.0
+    assert reward(client, task, finish_call("not stated", place)) == 0.0
+    assert reward(client, task, elsewhere, finish_call("not stated", other)) == 0.0
+    assert reward(client, task, there, elsewhere, finish_call("not stated", place, other)) == 0.5
 
 
 def test_not_found_earns_nothing_where_there_is_an_answer(world: World, client: Client) -> None:
     task = world.of("mayor")
     opened = ("open", {"link": task.evidence[0].url})
     for answer in NOT_FOUND:
-        assert reward(client, task, *looked("a", "b"), opened, said(answer)) == 0.0
-        assert reward(client, task, *looked("a", "b"), opened, said(answer, task.evidence[0].url)) == 0.0
+        assert reward(client, task, *looked("a", "b"), opened, finish_call(answer)) == 0.0
+        assert reward(client, task, *looked("a", "b"), opened, finish_call(answer, task.evidence[0].url)) == 0.0
 
 
 def test_reports_have_their_own_rubric(world: World) -> None:
@@ -105,11 +131,14 @@ def test_words_are_swapped_wherever_they_are_shown(world: World, client: Client)
     name, url = task.answers[0], task.evidence[0].url
     episode = Episode(client, swap={name: "Zeno Quist", name.upper(): "Zeno Quist", "Mayor": "Provost"})
     episode.reset(task)
-    seen = [episode.call("search", {"query": f"mayor {name}"}), episode.call("open", {"link": url})]
+    observations = [episode.call("search", {"query": f"mayor {name}"}), episode.call("open", {"link": url})]
     assert all(
-        name.casefold() not in line.casefold() for one in seen for line in one.text.split("\n") if "://" not in line
+        name.casefold() not in line.casefold()
+        for one in observations
+        for line in one.text.split("\n")
+        if "://" not in line
     )
-    assert "Zeno Quist" in seen[1].text
+    assert "Zeno Quist" in observations[1].text
     assert episode.call("find", {"pattern": "Zeno Quist"}).kind == "matches"
     assert "does not occur" in episode.call("find", {"pattern": name}).text
     episode.call("finish", {"answer": name, "citations": [url]})

@@ -40,8 +40,8 @@ def test_bridges_lead_from_page_to_page(many: Tasks, raw: Raw) -> None:
 
 def _object(raw: Raw, key: str, quote: str) -> dict[str, Any]:
     label, _, text = quote.partition(" | ")
-    found = [row for row in raw.triples if row["subject"] == key and row["label"] == label]
-    return next(cast(dict[str, Any], row["object"]) for row in found if row["object"]["text"] == text)
+    objects = [row for row in raw.triples if row["subject"] == key and row["label"] == label]
+    return next(cast(dict[str, Any], row["object"]) for row in objects if row["object"]["text"] == text)
 
 
 MEASURES: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
@@ -66,16 +66,16 @@ MEASURES: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
 def test_comparisons_are_right_and_either_is_right_as_often(many: Tasks, raw: Raw) -> None:
     first, checked = Counter[bool](), set()
     for task in many["comparison"]:
-        asked, _, two = task.question.rstrip("?").partition(", ")
+        comparison, _, two = task.question.rstrip("?").partition(", ")
         if task.answer_type == "choice":
             keys = [raw.key(words) for words in two.split(" or ")]
             first[raw.entities[keys[0]]["title"] in task.answers] += 1
-            if asked in MEASURES:
-                relation, best = MEASURES[asked]
+            if comparison in MEASURES:
+                relation, best = MEASURES[comparison]
                 measure = raw.day if relation.endswith("_on") else raw.number
                 values = [measure(key, relation) for key in keys]
                 assert raw.entities[keys[values.index(best(values))]]["title"] in task.answers, task
-                checked.add(asked)
+                checked.add(comparison)
     assert len(checked) > 12
     assert 0.4 < first[True] / first.total() < 0.6
 
@@ -97,28 +97,28 @@ def test_intersections_have_one_member(many: Tasks, raw: Raw) -> None:
 
 
 def _count(raw: Raw, question: str) -> int | None:
-    if found := re.match(r"In how many of the years .* did (.+) have more than ([\d,]+) visitors", question):
-        key = raw.key(found[1])
-        return sum(raw.number(key, f"visitors_{year}") > _plain(found[2]) for year in range(2018, 2025))
-    if found := re.match(r"How many towns in (.+) had more than ([\d,]+) inhabitants", question):
-        towns = raw.subjects("in_region", found[1])
-        return sum(raw.number(town, "population") > _plain(found[2]) for town in towns)
-    if found := re.match(r"How many towns on the (.+) have more than ([\d,]+) inhabitants", question):
-        towns = raw.subjects("on_river", found[1])
-        return sum(raw.number(town, "population") > _plain(found[2]) for town in towns)
-    if found := re.match(r"How many towns stand on the (.+)\?", question):
-        return len(raw.subjects("on_river", found[1]))
-    if found := re.match(r"How many (novel|film|product|building)s (?:by|of) (.+) are listed", question):
-        relation = {"novel": "author", "film": "director", "product": "made_by", "building": "architect"}[found[1]]
-        maker = raw.key(found[2])
-        made = [row for row in raw.triples if row["relation"] == relation and row["object"].get("entity") == maker]
-        return len(made)
-    if found := re.match(
+    if match := re.match(r"In how many of the years .* did (.+) have more than ([\d,]+) visitors", question):
+        key = raw.key(match[1])
+        return sum(raw.number(key, f"visitors_{year}") > _plain(match[2]) for year in range(2018, 2025))
+    if match := re.match(r"How many towns in (.+) had more than ([\d,]+) inhabitants", question):
+        towns = raw.subjects("in_region", match[1])
+        return sum(raw.number(town, "population") > _plain(match[2]) for town in towns)
+    if match := re.match(r"How many towns on the (.+) have more than ([\d,]+) inhabitants", question):
+        towns = raw.subjects("on_river", match[1])
+        return sum(raw.number(town, "population") > _plain(match[2]) for town in towns)
+    if match := re.match(r"How many towns stand on the (.+)\?", question):
+        return len(raw.subjects("on_river", match[1]))
+    if match := re.match(r"How many (novel|film|product|building)s (?:by|of) (.+) are listed", question):
+        relation = {"novel": "author", "film": "director", "product": "made_by", "building": "architect"}[match[1]]
+        maker = raw.key(match[2])
+        rows = [row for row in raw.triples if row["relation"] == relation and row["object"].get("entity") == maker]
+        return len(rows)
+    if match := re.match(
         r"How many of the winners of (.+) from (\d+) to (\d+) were (?:published|produced) by (.+)\?", question
     ):
-        won = [raw.now(raw.key(found[1]), f"winner_{year}") for year in range(int(found[2]), int(found[3]) + 1)]
+        won = [raw.now(raw.key(match[1]), f"winner_{year}") for year in range(int(match[2]), int(match[3]) + 1)]
         works = [row["object"]["entity"] for row in won if row]
-        return sum(found[4] in (raw.said(work, "publisher"), raw.said(work, "studio")) for work in works)
+        return sum(match[4] in (raw.value_text(work, "publisher"), raw.value_text(work, "studio")) for work in works)
     return None
 
 
@@ -135,12 +135,12 @@ def test_counts_are_right_and_spread(many: Tasks, raw: Raw) -> None:
 
 
 def _reckoned(raw: Raw, question: str) -> int | None:
-    if found := re.match(r"How many days lie between the opening of (.+) and that of (.+)\?", question):
-        return abs((raw.day(raw.key(found[1]), "opened_on") - raw.day(raw.key(found[2]), "opened_on")).days)
-    if found := re.match(r"How many days older is (.+) than (.+)\?", question):
-        return (raw.day(raw.key(found[2]), "born_on") - raw.day(raw.key(found[1]), "born_on")).days
-    if found := re.match(r"How old was (?!the architect)(.+) on the day (.+) was opened\?", question):
-        born, day = raw.day(raw.key(found[1]), "born_on"), raw.day(raw.key(found[2]), "opened_on")
+    if match := re.match(r"How many days lie between the opening of (.+) and that of (.+)\?", question):
+        return abs((raw.day(raw.key(match[1]), "opened_on") - raw.day(raw.key(match[2]), "opened_on")).days)
+    if match := re.match(r"How many days older is (.+) than (.+)\?", question):
+        return (raw.day(raw.key(match[2]), "born_on") - raw.day(raw.key(match[1]), "born_on")).days
+    if match := re.match(r"How old was (?!the architect)(.+) on the day (.+) was opened\?", question):
+        born, day = raw.day(raw.key(match[1]), "born_on"), raw.day(raw.key(match[2]), "opened_on")
         return day.year - born.year - int(day.month * 31 + day.day < born.month * 31 + born.day)
     return None
 
@@ -158,17 +158,17 @@ def test_dates_are_reckoned_right(many: Tasks, raw: Raw) -> None:
 
 
 def _extreme(raw: Raw, question: str) -> str | None:
-    if found := re.match(r"Which is the (.+) town by population in (.+)\?", question):
-        towns = sorted(raw.subjects("in_region", found[2]), key=lambda town: -raw.number(town, "population"))
-        return towns[{"largest": 0, "second largest": 1, "third largest": 2, "smallest": -1}[found[1]]]
-    if found := re.match(r"Which is the (longest|shortest) river of (.+)\?", question):
-        rivers = [key for key in raw.subjects("in_country", found[2]) if key.startswith("river/")]
-        return (max if found[1] == "longest" else min)(rivers, key=lambda river: raw.number(river, "length"))
-    if found := re.match(r"Which is the most populous town on the (.+)\?", question):
-        return max(raw.subjects("on_river", found[1]), key=lambda town: raw.number(town, "population"))
-    if found := re.match(r"Which is the (first published|most recent) novel by (.+)\?", question):
-        works = raw.subjects("author", raw.entities[raw.key(found[2])]["name"])
-        return (min if "first" in found[1] else max)(works, key=lambda work: raw.number(work, "published_in_year"))
+    if match := re.match(r"Which is the (.+) town by population in (.+)\?", question):
+        towns = sorted(raw.subjects("in_region", match[2]), key=lambda town: -raw.number(town, "population"))
+        return towns[{"largest": 0, "second largest": 1, "third largest": 2, "smallest": -1}[match[1]]]
+    if match := re.match(r"Which is the (longest|shortest) river of (.+)\?", question):
+        rivers = [key for key in raw.subjects("in_country", match[2]) if key.startswith("river/")]
+        return (max if match[1] == "longest" else min)(rivers, key=lambda river: raw.number(river, "length"))
+    if match := re.match(r"Which is the most populous town on the (.+)\?", question):
+        return max(raw.subjects("on_river", match[1]), key=lambda town: raw.number(town, "population"))
+    if match := re.match(r"Which is the (first published|most recent) novel by (.+)\?", question):
+        works = raw.subjects("author", raw.entities[raw.key(match[2])]["name"])
+        return (min if "first" in match[1] else max)(works, key=lambda work: raw.number(work, "published_in_year"))
     return None
 
 
@@ -178,25 +178,25 @@ def test_superlatives_are_right(many: Tasks, raw: Raw) -> None:
         if key := _extreme(raw, task.question):
             assert raw.entities[key]["title"] == task.answers[-1], task
             checked += 1
-        elif found := re.match(r"Of the years .* did (.+) have (the most|the fewest) visitors", task.question):
-            festival = raw.key(found[1])
-            best = max if found[2] == "the most" else min
+        elif match := re.match(r"Of the years .* did (.+) have (the most|the fewest) visitors", task.question):
+            festival = raw.key(match[1])
+            best = max if match[2] == "the most" else min
             assert task.answers == (str(best(range(2018, 2025), key=lambda y: raw.number(festival, f"visitors_{y}"))),)
     assert checked > 10
 
 
 CLAUSES: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
-    (r"makes ([a-z ]+)", "industry", lambda text, said: text.lower() == said),
+    (r"makes ([a-z ]+)", "industry", lambda text, value: text.lower() == value),
     (r"(?:was founded|was published|was released|was introduced|was opened|was born) in the (\d{3})0s", "*",
-     lambda text, said: text[-4:-1] == said),
-    (r"(?:was founded|was published|was released|was introduced) in (\d{4})", "*", lambda text, said: text == said),
-    (r"(?:was opened|was born) in ([A-Z]\w+ \d{4})", "*", lambda text, said: text.endswith(f" {said}")),
-    (r"employs more than ([\d,]+) people", "employees", lambda text, said: _plain(text) > _plain(said)),
-    (r"has more than ([\d,]+) inhabitants", "population", lambda text, said: _plain(text) > _plain(said)),
-    (r"came out at (.+)", "publisher", lambda text, said: text == said),
-    (r"was produced by (.+)", "studio", lambda text, said: text == said),
-    (r"lies in (.+)", "in_region", lambda text, said: text == said),
-    (r"stands on the (.+)", "on_river", lambda text, said: text == said),
+     lambda text, value: text[-4:-1] == value),
+    (r"(?:was founded|was published|was released|was introduced) in (\d{4})", "*", lambda text, value: text == value),
+    (r"(?:was opened|was born) in ([A-Z]\w+ \d{4})", "*", lambda text, value: text.endswith(f" {value}")),
+    (r"employs more than ([\d,]+) people", "employees", lambda text, value: _plain(text) > _plain(value)),
+    (r"has more than ([\d,]+) inhabitants", "population", lambda text, value: _plain(text) > _plain(value)),
+    (r"came out at (.+)", "publisher", lambda text, value: text == value),
+    (r"was produced by (.+)", "studio", lambda text, value: text == value),
+    (r"lies in (.+)", "in_region", lambda text, value: text == value),
+    (r"stands on the (.+)", "on_river", lambda text, value: text == value),
 )  # fmt: skip
 """Clauses of descriptions as they are read here; `*` is the kind's own date."""
 DATES = {
@@ -210,18 +210,18 @@ NOUNS = {"company": "company", "novel": "novel", "film": "film", "building": "la
 
 def _described(raw: Raw, question: str) -> list[str] | None:
     """Everything that fits a description; None where one of its clauses is not read here."""
-    found = re.search(r"(?:only one|looking for an?|the only) (\w+) that (.+?)(?:; only|\. |\?$)", question)
-    if not found or found[1] not in NOUNS:
+    match = re.search(r"(?:only one|looking for an?|the only) (\w+) that (.+?)(?:; only|\. |\?$)", question)
+    if not match or match[1] not in NOUNS:
         return None
-    kind = NOUNS[found[1]]
+    kind = NOUNS[match[1]]
     fitting = [key for key in raw.entities if key.startswith(f"{kind}/")]
-    for words in re.split(r", (?=\w+ )| and (?=was|is|has|makes|employs|came|lies|stands|covers)", found[2]):
+    for words in re.split(r", (?=\w+ )| and (?=was|is|has|makes|employs|came|lies|stands|covers)", match[2]):
         clause = next((one for one in CLAUSES if re.fullmatch(one[0], words)), None)
         if clause is None:
             return None
-        said = re.sub(clause[0], r"\1", words)
+        value = re.sub(clause[0], r"\1", words)
         relation = DATES[kind] if clause[1] == "*" else clause[1]
-        fitting = [key for key in fitting if (text := raw.said(key, relation)) and clause[2](text, said)]
+        fitting = [key for key in fitting if (text := raw.value_text(key, relation)) and clause[2](text, value)]
     return fitting
 
 

@@ -40,24 +40,24 @@ def many(root: Path) -> Tasks:
 
 
 def everything(tasks: Tasks) -> Iterator[Task]:
-    return (task for made in tasks.values() for task in made)
+    return (task for task_list in tasks.values() for task in task_list)
 
 
 def test_every_recipe_has_tasks_that_a_file_can_hold(tasks: Tasks) -> None:
-    assert {name: len(made) for name, made in tasks.items()} == {recipe.name: EACH for recipe in WORLD}
+    assert {name: len(task_list) for name, task_list in tasks.items()} == {recipe.name: EACH for recipe in WORLD}
     assert sum(map(len, tasks.values())) >= 300
     for name, of_recipe in tasks.items():
         assert len({task.question for task in of_recipe}) == len(of_recipe)
         assert all(task.recipe == name and task.answers and task.question[0].isupper() for task in of_recipe)
         assert all(task.hops == max(1, len({place.url for place in task.evidence})) for task in of_recipe)
-    made = [replace(task, id=str(n)) for n, task in enumerate(everything(tasks))]
-    assert [parse_task(json.loads(to_json_line(task))) for task in made] == made
+    task_list = [replace(task, id=str(n)) for n, task in enumerate(everything(tasks))]
+    assert [parse_task(json.loads(to_json_line(task))) for task in task_list] == task_list
 
 
 def test_the_same_seed_gives_the_same_tasks(root: Path, tasks: Tasks) -> None:
     assert make(root, 1) == tasks
     other = make(root, 3)
-    assert all(other[name] != made for name, made in tasks.items())
+    assert all(other[name] != task_list for name, task_list in tasks.items())
 
 
 def test_no_question_says_its_answer(many: Tasks) -> None:
@@ -80,7 +80,7 @@ def test_the_web_says_what_the_evidence_quotes(tasks: Tasks, world: World) -> No
 
 
 def test_evidence_names_its_capture(tasks: Tasks, root: Path) -> None:
-    """By the digest of the newest one; where the server only said that nothing changed, that of the one before."""
+    """The digest is that of the newest capture, or of the one before if the server only said that nothing changed."""
     with Catalog(root / "default", read_only=True) as catalog:
         query = "SELECT url, content_digest FROM captures WHERE content_digest IS NOT NULL ORDER BY fetch_time"
         newest = dict(catalog.db.execute(query).fetchall())
@@ -97,7 +97,7 @@ def _text(page: object) -> str:
 def test_what_does_not_exist_stands_on_no_page(many: Tasks, raw: Raw, root: Path) -> None:
     with Catalog(root / "default", read_only=True) as catalog:
         pages = catalog.db.execute("SELECT url, coalesce(title, '') || chr(10) || text FROM pages").fetchall()
-    whole = "\n".join(text for _, text in pages)
+    all_texts = "\n".join(text for _, text in pages)
     named = {row["name"] for row in raw.entities.values()}
     invented = silent = 0
     for task in many["no-such-thing"]:
@@ -108,16 +108,16 @@ def test_what_does_not_exist_stands_on_no_page(many: Tasks, raw: Raw, root: Path
             continue
         name = _named(task.question)
         assert name not in named
-        assert not re.search(rf"\b{re.escape(name)}\b", whole), task.question
+        assert not re.search(rf"\b{re.escape(name)}\b", all_texts), task.question
         invented += 1
     assert invented > 50 < silent
 
 
 def _named(question: str) -> str:
-    """What is in quotes, or the first run of words with capitals after the question's own first word."""
-    found = re.search(r'"(.+)"|\b[A-Z][\w\'-]*(?: (?:[A-Z][\w\'-]*|\d+))*', question.partition(" ")[2])
-    assert found, question
-    return found[1] or found[0]
+    """Return the name in quotes, or the first run of words with capitals after the question's own first word."""
+    match = re.search(r'"(.+)"|\b[A-Z][\w\'-]*(?: (?:[A-Z][\w\'-]*|\d+))*', question.partition(" ")[2])
+    assert match, question
+    return match[1] or match[0]
 
 
 def _is_silent(question: str, page: str) -> None:
@@ -126,7 +126,7 @@ def _is_silent(question: str, page: str) -> None:
         "1981": ("1981 |",), "prize": ("won the", "awarded the", "received the"),
     }  # fmt: skip
     years = re.findall(r"in (20\d\d)\?", question)
-    lacking = tuple(f"{year} |" for year in years) or next(said for key, said in words.items() if key in question)
+    lacking = tuple(f"{year} |" for year in years) or next(phrase for key, phrase in words.items() if key in question)
     assert not any(one in page for one in lacking), question
 
 
@@ -139,37 +139,37 @@ def test_old_pages_contradict_new_ones(tasks: Tasks, raw: Raw) -> None:
         place = next(place for place in task.evidence if "gazetteer" in place.url)
         assert (place.url, place.value) in old
     contradicted = {row["subject"] for row in raw.triples if "as_of" in row and row["object"]["text"]
-                    != raw.said(row["subject"], row["relation"].rpartition("_")[0])}  # fmt: skip
+                    != raw.value_text(row["subject"], row["relation"].rpartition("_")[0])}  # fmt: skip
     assert len(contradicted) > 8
 
 
 def test_namesakes_are_told_apart(tasks: Tasks, raw: Raw) -> None:
     homes = {row["urls"][0]: row for row in raw.entities.values()}
     for task in tasks["namesakes"]:
-        meant = homes[task.evidence[0].url]
-        bearers = [row for row in raw.entities.values() if row["name"] == meant["name"]]
+        home = homes[task.evidence[0].url]
+        bearers = [row for row in raw.entities.values() if row["name"] == home["name"]]
         assert len(bearers) > 1
-        assert meant["name"] in task.question
-        told = task.evidence[0].value
-        in_region = meant["title"].removeprefix(meant["name"]).strip(" ()") in task.question
-        assert in_region or told.lower() in task.question.lower(), task
+        assert home["name"] in task.question
+        value = task.evidence[0].value
+        in_region = home["title"].removeprefix(home["name"]).strip(" ()") in task.question
+        assert in_region or value.lower() in task.question.lower(), task
 
 
 def test_an_ambiguous_question_is_completed_by_the_user(tasks: Tasks, raw: Raw) -> None:
     for task in tasks["ambiguous"]:
         assert task.user
-        said = answer_question(
+        answer = answer_question(
             "Which one do you mean?" if "that year" not in task.question else "Which year?", task.user
         )
-        assert said == task.user[0].says
-        year = re.search(r"\d{4}", said)
+        assert answer == task.user[0].says
+        year = re.search(r"\d{4}", answer)
         place = task.evidence[0]
         if year:
             assert place.quote == f"{year[0]} | {place.value}"
             assert year[0] not in task.question
         else:
             title = next(row["title"] for row in raw.entities.values() if row["urls"][0] == place.url)
-            assert title.partition(" (")[2].rstrip(")") in said
+            assert title.partition(" (")[2].rstrip(")") in answer
 
 
 def test_a_bad_graph_is_named(tmp_path: Path) -> None:
@@ -189,11 +189,11 @@ def test_a_recipe_without_a_graph_says_so() -> None:
 
 
 def test_a_search_for_what_is_quoted_finds_the_page(tasks: Tasks, world: World) -> None:
-    """What an oracle needs: it searches for the title of the evidence and its quote."""
-    places = [place for made in tasks.values() for task in made[:5] for place in task.evidence]
+    """An oracle depends on it: it searches for the title of the evidence and its quote."""
+    places = [place for task_list in tasks.values() for task in task_list[:5] for place in task.evidence]
     with world.client() as client:
         queries = [f"{client.open(place.url).title} {place.quote}" for place in places]
         answers = client.search_many(queries)
-    found = [isinstance(answer, SearchAnswer) and place.url in {hit.url for hit in answer.results}
+    outcomes = [isinstance(answer, SearchAnswer) and place.url in {hit.url for hit in answer.results}
              for place, answer in zip(places, answers, strict=True)]  # fmt: skip
-    assert sum(found) > 0.9 * len(found)
+    assert sum(outcomes) > 0.9 * len(outcomes)

@@ -60,9 +60,9 @@ def test_an_outage_ends_a_run_in_one_line(toy: ServedWeb, tmp_path: Path) -> Non
             timeout=300,
             env=dict(os.environ),
         )
-    said = [line for line in done.stderr.splitlines() if "Warning" not in line and not line.startswith("  ")]
+    lines = [line for line in done.stderr.splitlines() if "Warning" not in line and not line.startswith("  ")]
     assert done.returncode == 1
-    assert len(said) == 1, done.stderr
-    assert said[0].startswith("webemu: task ")
-    assert "the same command" in said[0]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("webemu: task ")
+    assert "the same command" in lines[0]
     assert "Traceback" not in done.stderr

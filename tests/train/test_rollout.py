@@ -16,9 +16,10 @@ import pytest
 
 pytest.importorskip("trl")
 
-from tests.train.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
+from tests.train.toy import BRIEF, FULL, WORDS, ToolCall, good, of, turn
 from webemu.agent_client import Client
 from webemu.agent_client.errors import ClientError
+from webemu.rl.arguments import TOOLS
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
@@ -29,7 +30,7 @@ from webemu.rl.train.sampling import ChatCodec
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.step_log import compute_figures
 
-Script = Sequence[Sequence[Said] | Ids]
+Script = Sequence[Sequence[ToolCall] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
 
 
@@ -38,22 +39,23 @@ class Scripted(ChatCodec):
 
     def __init__(self, words: Any, scripts: dict[str, Script], logprobs: bool = False) -> None:
         super().__init__(words)
-        self._scripts, self._logprobs, self._said = scripts, logprobs, dict.fromkeys(scripts, 0)
+        self._scripts, self._logprobs, self._turn_counts = scripts, logprobs, dict.fromkeys(scripts, 0)
         self.before: Callable[[int], None] = lambda _: None
         self.rounds = 0
 
     def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         self.before(self.rounds)
         self.rounds += 1
-        made = [self._turn(self.tokenizer.decode(ids)) for ids in contexts]
-        return made, [[-0.5] * len(ids) for ids in made] if self._logprobs else None
+        turns = [self._turn(self.tokenizer.decode(ids)) for ids in contexts]
+        return turns, [[-0.5] * len(ids) for ids in turns] if self._logprobs else None
 
     def _turn(self, text: str) -> Ids:
         question = next(one for one in self._scripts if f"{one}<|" in text)
-        at = self._said[question]
-        self._said[question] += 1
-        said = self._scripts[question][at]
-        return list(said) if said and isinstance(said[0], int) else turn(self.tokenizer, said)  # type: ignore[arg-type]
+        at = self._turn_counts[question]
+        self._turn_counts[question] += 1
+        script_turn = self._scripts[question][at]
+        is_ids = script_turn and isinstance(script_turn[0], int)
+        return list(script_turn) if is_ids else turn(self.tokenizer, script_turn)  # type: ignore[arg-type]
 
 
 def played(
@@ -74,35 +76,35 @@ def test_the_mask_says_token_by_token_who_spoke(toy: ServedWeb, words: Any, limi
     first, second = of(toy, "fact", 2)
     script = good(second)
     scripts = [(first, good(first)), (second, [[*script[0], ("find", {"pattern": "x"})], *script[1:]])]
-    for one, (_, plan) in zip(played(toy, words, scripts, limits), scripts, strict=True):
-        said = [turn(words, calls) for calls in plan]
-        assert [id_ for id_, own in zip(one.ids, one.mask, strict=True) if own] == [*chain(*said)]
+    for rollout, (_, plan) in zip(played(toy, words, scripts, limits), scripts, strict=True):
+        turns = [turn(words, calls) for calls in plan]
+        assert [id_ for id_, is_own in zip(rollout.ids, rollout.mask, strict=True) if is_own] == [*chain(*turns)]
         with Client(toy.server, retries=0) as client:
             episode = Episode(client, limits)
-            episode.reset(one.task, 3)
-            seen = [[episode.call(*call).text for call in calls] for calls in plan]
-            assert one.score == rubric_of(one.task).score(episode.record())
-        told = [message["content"] for message in one.messages if message["role"] == "tool"]
-        assert told == [*chain(*seen)]
-        runs = between(one)
-        assert len(runs) == len(seen) - 1
-        for text, shown in zip(map(words.decode, runs), seen[:-1], strict=True):
-            left = text
-            for part in shown:
-                assert part in left
-                left = left.replace(part, "", 1)
-            assert all(word not in left for word in ("search", "open", "finish"))
-        assert one.end_reason == "done"
-        assert one.score.reward == 1.0
+            episode.reset(rollout.task, 3)
+            observations = [[episode.call(*call).text for call in calls] for calls in plan]
+            assert rollout.score == rubric_of(rollout.task).score(episode.record())
+        tool_texts = [message["content"] for message in rollout.messages if message["role"] == "tool"]
+        assert tool_texts == [*chain(*observations)]
+        runs = between(rollout)
+        assert len(runs) == len(observations) - 1
+        for text, round_texts in zip(map(words.decode, runs), observations[:-1], strict=True):
+            remaining_text = text
+            for part in round_texts:
+                assert part in remaining_text
+                remaining_text = remaining_text.replace(part, "", 1)
+            assert all(word not in remaining_text for word in ("search", "open", "finish"))
+        assert rollout.end_reason == "done"
+        assert rollout.score.reward == 1.0
 
 
-def between(one: Rollout) -> list[Ids]:
+def between(rollout: Rollout) -> list[Ids]:
     """Ids of the mask's runs of 0."""
     runs: list[Ids] = []
-    for number, (id_, own) in enumerate(zip(one.ids, one.mask, strict=True)):
-        if not own and (number == 0 or one.mask[number - 1]):
+    for number, (id_, is_own) in enumerate(zip(rollout.ids, rollout.mask, strict=True)):
+        if not is_own and (number == 0 or rollout.mask[number - 1]):
             runs.append([])
-        if not own:
+        if not is_own:
             runs[-1].append(id_)
     return runs
 
@@ -110,48 +112,48 @@ def between(one: Rollout) -> list[Ids]:
 @pytest.mark.parametrize("limits", [BRIEF, FULL], ids=["brief", "full"])
 def test_the_ids_are_what_the_template_makes_of_the_messages(toy: ServedWeb, words: Any, limits: Limits) -> None:
     task = of(toy, "fact")[0]
-    one = played(toy, words, [(task, good(task))], limits)[0]
-    messages = [*ChatCodec(words).opening_messages(task), *one.messages[:-1]]
-    whole = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS[:4]))
-    assert words.decode(one.prompt_ids + one.ids) == whole.rstrip("\n")
-    assert words(whole, add_special_tokens=False)["input_ids"][: len(one.prompt_ids)] == one.prompt_ids
+    rollout = played(toy, words, [(task, good(task))], limits)[0]
+    messages = [*ChatCodec(words).opening_messages(task), *rollout.messages[:-1]]
+    conversation = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS))
+    assert words.decode(rollout.prompt_ids + rollout.ids) == conversation.rstrip("\n")
+    assert words(conversation, add_special_tokens=False)["input_ids"][: len(rollout.prompt_ids)] == rollout.prompt_ids
 
 
 def test_what_is_no_call_is_silent_and_what_is_cut_off_is_long(toy: ServedWeb, words: Any) -> None:
-    one, two, three, four = of(toy, "fact", 4)
+    first, two, three, four = of(toy, "fact", 4)
     cut = turn(words, good(two)[2])[:-1]
     scripts: Scripts = [
-        (one, [turn(words, [], "Xa Qui")]),
+        (first, [turn(words, [], "Xa Qui")]),
         (two, [cut]),
         (three, [[("nonsense", {"a": "b"})], [("search", {"page": 1})], *good(three)[2:]]),
         (four, [*good(four)[:2], turn(words, [], "So it is.")]),
     ]
-    made = played(toy, words, scripts)
-    assert [rollout.end_reason for rollout in made] == ["silent", "long", "done", "silent"]
-    assert [rollout.score.reward for rollout in made] == [0.0] * 4
-    assert made[1].ids == cut
-    assert made[2].score.terms["misuses"] == 2
-    assert [len(rollout.latencies) for rollout in made] == [0, 0, 3, 2]
-    told = compute_figures(made, Timing(0, 0, 0), 1)
-    assert (told["over/silent"], told["over/long"], told["over/done"]) == (0.5, 0.25, 0.25)
+    rollouts = played(toy, words, scripts)
+    assert [rollout.end_reason for rollout in rollouts] == ["silent", "long", "done", "silent"]
+    assert [rollout.score.reward for rollout in rollouts] == [0.0] * 4
+    assert rollouts[1].ids == cut
+    assert rollouts[2].score.terms["misuses"] == 2
+    assert [len(rollout.latencies) for rollout in rollouts] == [0, 0, 3, 2]
+    figures = compute_figures(rollouts, Timing(0, 0, 0), 1)
+    assert (figures["over/silent"], figures["over/long"], figures["over/done"]) == (0.5, 0.25, 0.25)
 
 
 def test_no_rollout_outgrows_its_room(toy: ServedWeb, words: Any) -> None:
     task = of(toy, "fact")[0]
-    whole = played(toy, words, [(task, good(task))])[0]
-    first = whole.mask.index(0)
-    for room in range(first - 1, len(whole.ids), 9):
-        one = played(toy, words, [(task, good(task))], room=room)[0]
-        assert len(one.ids) == len(one.mask) <= room
-        assert whole.ids[: len(one.ids)] == one.ids
-        assert one.end_reason == "long"
-        assert one.score.reward == 0.0
+    unbounded = played(toy, words, [(task, good(task))])[0]
+    first = unbounded.mask.index(0)
+    for room in range(first - 1, len(unbounded.ids), 9):
+        rollout = played(toy, words, [(task, good(task))], room=room)[0]
+        assert len(rollout.ids) == len(rollout.mask) <= room
+        assert unbounded.ids[: len(rollout.ids)] == rollout.ids
+        assert rollout.end_reason == "long"
+        assert rollout.score.reward == 0.0
 
 
 def test_log_probabilities_stand_beside_the_models_own_tokens(toy: ServedWeb, words: Any) -> None:
     first, second = of(toy, "fact", 2)
-    for one in played(toy, words, [(first, good(first)), (second, good(second))], logprobs=True):
-        assert one.logprobs == [-0.5 if own else 0.0 for own in one.mask]
+    for rollout in played(toy, words, [(first, good(first)), (second, good(second))], logprobs=True):
+        assert rollout.logprobs == [-0.5 if is_own else 0.0 for is_own in rollout.mask]
 
 
 def test_all_tools_of_a_round_are_called_at_once(toy: ServedWeb) -> None:
@@ -160,10 +162,10 @@ def test_all_tools_of_a_round_are_called_at_once(toy: ServedWeb) -> None:
     speaker = Scripted(words, {task.question: good(task) for task in tasks})
     slow = {"weather": {"latency": {"kind": "constant", "ms": 300}}}
     with EventLoopThread(toy.server) as room:
-        made, timing = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 2000, slow)
-    assert {one.score.reward for one in made} == {1.0}
+        rollouts, timing = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 2000, slow)
+    assert {one.score.reward for one in rollouts} == {1.0}
     assert speaker.rounds == 3
-    waited = sum(seconds for one in made for seconds in one.latencies)
+    waited = sum(seconds for one in rollouts for seconds in one.latencies)
     assert waited > 40 * 0.3
     assert timing.tool_seconds < waited / 5
 
@@ -186,9 +188,9 @@ def served(place: ServedWeb, port: int) -> Iterator[subprocess.Popen[str]]:
 def free_port() -> int:
     import socket
 
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: ServedWeb, words: Any) -> None:
@@ -203,16 +205,16 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: ServedWeb, word
                     process.wait()
 
             speaker.before = kill
-            made, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
-        assert [one.score.reward for one in made] == [None] * 3
-        assert all(one.score.mask for one in made)
-        assert compute_figures(made, Timing(0, 0, 0), 1)["masked"] == 1.0
-        gone, _ = play(room, Scripted(words, {}), [(tasks[0], 3)], BRIEF, 20_000)
-        assert (gone[0].ids, gone[0].score.reward) == ([], None)
+            rollouts, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
+        assert [one.score.reward for one in rollouts] == [None] * 3
+        assert all(one.score.mask for one in rollouts)
+        assert compute_figures(rollouts, Timing(0, 0, 0), 1)["masked"] == 1.0
+        failed, _ = play(room, Scripted(words, {}), [(tasks[0], 3)], BRIEF, 20_000)
+        assert (failed[0].ids, failed[0].score.reward) == ([], None)
         with served(toy, port):
             speaker = Scripted(words, {task.question: good(task) for task in tasks})
-            made, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
-        assert [one.score.reward for one in made] == [1.0] * 3
+            rollouts, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
+        assert [one.score.reward for one in rollouts] == [1.0] * 3
 
 
 def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> None:
@@ -226,12 +228,12 @@ def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> Non
     words, port = WORDS["scratch"](), free_port()
     model = tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
     stage = Stage("wait", "grpo", 2, 1e-3, batch=4, group=2, resample=0, turn=8, context=64)
-    shown: list[float] = []
+    rewards: list[float] = []
 
     def serve() -> None:
         time.sleep(2)
         with served(toy, port) as process:
-            while len(shown) < 2 and process.poll() is None:
+            while len(rewards) < 2 and process.poll() is None:
                 time.sleep(0.05)
 
     with served(toy, port):
@@ -239,12 +241,12 @@ def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> Non
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        job = TrainingJob(stage, tmp_path, 0, on_step=lambda step, figures: shown.append(step))
+        job = TrainingJob(stage, tmp_path, 0, on_step=lambda step, figures: rewards.append(step))
         train_grpo(
             job, ChatModel(model, words), of(toy, "fact", 8), EpisodeSettings(BRIEF, control="random-reward"), room
         )
     finally:
-        shown.extend([0, 0])
+        rewards.extend([0, 0])
         thread.join()
     room.close()
     steps = read_steps(tmp_path)

@@ -18,9 +18,9 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from tests.train.toy import TOOLS, WORDS, turn
+from tests.train.toy import WORDS, turn
 from tests.trainers import tiny
-from webemu.rl.arguments import parse_arguments
+from webemu.rl.arguments import TOOLS, parse_arguments
 from webemu.rl.tasks import Task
 from webemu.rl.train import tiny_models
 from webemu.rl.train.sampling import ChatCodec, prepare_tokenizer
@@ -58,14 +58,14 @@ def words(request: pytest.FixtureRequest) -> Any:
 
 def conversation() -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Key of Nem Sal"}]
-    for name, given in CALLS[:5]:
-        said = {"type": "function", "function": {"name": name, "arguments": given}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [said]})
+    for name, arguments in CALLS[:5]:
+        tool_call = {"type": "function", "function": {"name": name, "arguments": arguments}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [tool_call]})
         messages.append({"role": "tool", "name": name, "content": f"seen {name}"})
     return [*messages, {"role": "assistant", "content": "Xa Qui"}]
 
 
-def heard(words: Any, ids: list[int]) -> dict[str, Any]:
+def parse_turn(words: Any, ids: list[int]) -> dict[str, Any]:
     tongue = ChatCodec(words)
     return tongue.parse_turn(ids, tongue.encode_prompt(Task("1", "Key of Nem Sal", ("Xa",)), TOOLS), TOOLS)
 
@@ -82,30 +82,34 @@ def test_every_prefix_of_a_conversation_is_rendered_as_a_prefix(words: Any) -> N
 def test_the_mask_of_sft_is_what_the_assistant_says_to_its_end(words: Any) -> None:
     assert is_chat_template_stop_token_trained(words)
     messages = conversation()
-    made = words.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True)
-    own: list[list[int]] = [[]]
-    for id_, is_own in zip(made["input_ids"], made["assistant_masks"], strict=True):
-        own[-1].append(id_) if is_own else own.append([])
-    turns = [words.decode(ids).rstrip("\n") for ids in own if ids]
-    said = [(one.get("tool_calls", []), one["content"]) for one in messages if one["role"] == "assistant"]
-    wanted = [turn(words, [(c["function"]["name"], c["function"]["arguments"]) for c in calls], t) for calls, t in said]
-    assert turns == [words.decode(ids) for ids in wanted]
+    encoded = words.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True)
+    runs_of_own_ids: list[list[int]] = [[]]
+    for id_, is_own in zip(encoded["input_ids"], encoded["assistant_masks"], strict=True):
+        runs_of_own_ids[-1].append(id_) if is_own else runs_of_own_ids.append([])
+    turns = [words.decode(ids).rstrip("\n") for ids in runs_of_own_ids if ids]
+    turn_pairs = [(one.get("tool_calls", []), one["content"]) for one in messages if one["role"] == "assistant"]
+    expected_ids = [
+        turn(words, [(c["function"]["name"], c["function"]["arguments"]) for c in calls], t) for calls, t in turn_pairs
+    ]
+    assert turns == [words.decode(ids) for ids in expected_ids]
     assert all(text.endswith(words.eos_token) for text in turns)
 
 
-@pytest.mark.parametrize(("name", "given"), CALLS)
-def test_a_call_comes_back_as_it_was_said(words: Any, name: str, given: dict[str, Any]) -> None:
-    said = heard(words, turn(words, [(name, given)]))
-    assert [call["function"] for call in said["tool_calls"]] == [{"name": name, "arguments": given}]
-    assert said["content"] == ""
-    if given.get("citations") != []:
-        parse_arguments(name, given, has_user=True)
+@pytest.mark.parametrize(("name", "arguments"), CALLS)
+def test_a_call_comes_back_as_it_was_said(words: Any, name: str, arguments: dict[str, Any]) -> None:
+    message = parse_turn(words, turn(words, [(name, arguments)]))
+    assert [call["function"] for call in message["tool_calls"]] == [{"name": name, "arguments": arguments}]
+    assert message["content"] == ""
+    if arguments.get("citations") != []:
+        parse_arguments(name, arguments)
 
 
 def test_several_calls_and_a_text_come_back(words: Any) -> None:
-    said = heard(words, turn(words, CALLS[:3], "First these."))
-    assert [(call["function"]["name"], call["function"]["arguments"]) for call in said["tool_calls"]] == list(CALLS[:3])
-    assert said["content"] == "First these."
+    message = parse_turn(words, turn(words, CALLS[:3], "First these."))
+    assert [(call["function"]["name"], call["function"]["arguments"]) for call in message["tool_calls"]] == list(
+        CALLS[:3]
+    )
+    assert message["content"] == "First these."
 
 
 def test_arguments_that_are_null_are_not_said_by_the_small_template() -> None:
@@ -116,9 +120,9 @@ def test_arguments_that_are_null_are_not_said_by_the_small_template() -> None:
 @pytest.mark.parametrize("text", BROKEN, ids=lambda text: repr(text[:50]))
 @pytest.mark.parametrize("end", ["", "end"])
 def test_what_is_no_call_is_text_or_a_misuse_and_never_an_error(words: Any, text: str, end: str) -> None:
-    said = heard(words, words(text + (words.eos_token if end else ""))["input_ids"])
-    assert isinstance(said["content"], str)
-    for call in said.get("tool_calls", ()):
+    message = parse_turn(words, words(text + (words.eos_token if end else ""))["input_ids"])
+    assert isinstance(message["content"], str)
+    for call in message.get("tool_calls", ()):
         assert isinstance(call["function"]["name"], str)
         assert "arguments" in call["function"]
 
@@ -128,15 +132,17 @@ def test_noise_is_never_an_error(words: Any) -> None:
     special = words.convert_tokens_to_ids([token for token in words.get_added_vocab() if token != words.pad_token])
     for _ in range(300):
         ids = [rng.choice(special) if rng.random() < 0.3 else rng.randrange(len(words)) for _ in range(40)]
-        assert isinstance(heard(words, ids)["content"], str)
+        assert isinstance(parse_turn(words, ids)["content"], str)
 
 
 def test_thoughts_are_kept() -> None:
     words = WORDS["qwen3"]()
-    said = heard(words, words("<think>\nIt is a name.\n</think>\n\nXa Qui<|im_end|>")["input_ids"])
-    assert (said["reasoning_content"], said["content"]) == ("It is a name.", "Xa Qui")
-    said.pop("role")
-    again = words.apply_chat_template([{"role": "user", "content": "-"}, {"role": "assistant", **said}], tokenize=False)
+    message = parse_turn(words, words("<think>\nIt is a name.\n</think>\n\nXa Qui<|im_end|>")["input_ids"])
+    assert (message["reasoning_content"], message["content"]) == ("It is a name.", "Xa Qui")
+    message.pop("role")
+    again = words.apply_chat_template(
+        [{"role": "user", "content": "-"}, {"role": "assistant", **message}], tokenize=False
+    )
     assert "<think>\nIt is a name.\n</think>\n\nXa Qui<|im_end|>" in again
 
 
@@ -148,12 +154,12 @@ def test_a_saved_tokenizer_speaks_as_before(words: Any, tmp_path: Path) -> None:
     assert (again.response_template, again.chat_template) == (words.response_template, words.chat_template)
     ids = turn(words, CALLS[:2])
     assert turn(again, CALLS[:2]) == ids
-    assert heard(again, ids) == heard(words, ids)
+    assert parse_turn(again, ids) == parse_turn(words, ids)
 
 
 def test_the_same_texts_give_the_same_tokenizer() -> None:
-    one, other = (tiny_models.train_tokenizer(["Key of Nem Sal", "search query"], 400) for _ in range(2))
-    assert one.backend_tokenizer.to_str() == other.backend_tokenizer.to_str()
+    first, other = (tiny_models.train_tokenizer(["Key of Nem Sal", "search query"], 400) for _ in range(2))
+    assert first.backend_tokenizer.to_str() == other.backend_tokenizer.to_str()
 
 
 def test_the_stock_template_of_qwen3_is_replaced() -> None:
@@ -161,9 +167,9 @@ def test_the_stock_template_of_qwen3_is_replaced() -> None:
     assert stock.chat_template == qwen3_chat_template
     with pytest.raises(ValueError, match="prefix-preserving"):
         ChatCodec(stock).encode_tool_results([("search", "found")])
-    made = prepare_tokenizer(stock)
-    assert made.response_template
-    assert made.decode(ChatCodec(made).encode_tool_results([("search", "found")])) == (
+    prepared = prepare_tokenizer(stock)
+    assert prepared.response_template
+    assert prepared.decode(ChatCodec(prepared).encode_tool_results([("search", "found")])) == (
         "\n<|im_start|>user\n<tool_response>\nfound\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
     )
 

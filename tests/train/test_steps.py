@@ -22,7 +22,7 @@ from trl import GRPOConfig
 from tests.train.test_rollout import played
 from tests.train.toy import BRIEF, FULL, WORDS, good, of
 from tests.trainers import tiny
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.curriculum import Curriculum
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import rubric_of
@@ -76,26 +76,26 @@ def changed(before: dict[str, torch.Tensor], model: Any) -> bool:
 def rows(toy: ServedWeb, limits: Any = BRIEF, count: int = 8) -> list[dict[str, Any]]:
     mix = {"good": 0.5, "guess": 0.2, "unread": 0.2, "astray": 0.1}
     with EventLoopThread(toy.server) as room:
-        made = play_traces(room, of(toy, "fact", count), mix, limits, 0)
-    return [{"messages": messages, "tools": list(list_tools(False))} for messages in made]
+        conversations = play_traces(room, of(toy, "fact", count), mix, limits, 0)
+    return [{"messages": messages, "tools": list(TOOLS)} for messages in conversations]
 
 
 def test_rows_keep_their_own_arguments_and_no_null_is_said(toy: ServedWeb) -> None:
-    given = rows(toy)
-    kept = to_dataset(given)
-    assert len({tuple(call["function"]["arguments"]) for row in given for one in row["messages"]
+    given_rows = rows(toy)
+    dataset_rows = to_dataset(given_rows)
+    assert len({tuple(call["function"]["arguments"]) for row in given_rows for one in row["messages"]
                 for call in one.get("tool_calls", ())}) > 1  # fmt: skip
     for name in WORDS:
         words = WORDS[name]()
-        for row, mine in zip(kept, given, strict=True):
-            assert said(row["messages"]) == said(mine["messages"])
+        for row, given_row in zip(dataset_rows, given_rows, strict=True):
+            assert arguments_of(row["messages"]) == arguments_of(given_row["messages"])
             text = words.apply_chat_template(row["messages"], tools=row["tools"], tokenize=False)
-            assert text == words.apply_chat_template(mine["messages"], tools=mine["tools"], tokenize=False)
+            assert text == words.apply_chat_template(given_row["messages"], tools=given_row["tools"], tokenize=False)
             assert "None" not in text
             assert "null" not in text
 
 
-def said(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def arguments_of(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [call["function"]["arguments"] for one in messages for call in one.get("tool_calls") or ()]
 
 
@@ -105,16 +105,16 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
 ) -> None:
     words = WORDS[name]()
     model = (qwen if name == "qwen3" else small)(words)
-    before, given = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
-    trainer = train_sft(TrainingJob(SFT, tmp_path, 0), ChatModel(model, words), given)
+    before, conversations = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
+    trainer = train_sft(TrainingJob(SFT, tmp_path, 0), ChatModel(model, words), conversations)
     assert changed(before, trainer.model)
     assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
-    for row, made in zip(given, trainer.train_dataset, strict=True):
-        prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), list_tools(False))
-        ids, own = made["input_ids"], [label != -100 for label in made["labels"]]
+    for row, encoded in zip(conversations, trainer.train_dataset, strict=True):
+        prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), TOOLS)
+        ids, is_lesson = encoded["input_ids"], [label != -100 for label in encoded["labels"]]
         assert ids[: len(prompt)] == prompt
-        assert not any(own[: len(prompt)])
-        learned = words.decode([id_ for id_, is_own in zip(ids, own, strict=True) if is_own])
+        assert not any(is_lesson[: len(prompt)])
+        learned = words.decode([id_ for id_, is_own in zip(ids, is_lesson, strict=True) if is_own])
         for message in row["messages"]:
             for call in message.get("tool_calls", ()):
                 assert call["function"]["name"] in learned
@@ -137,10 +137,10 @@ def test_two_steps_of_grpo(toy: ServedWeb, tmp_path: Path, control: Any) -> None
     assert all(row["over/silent"] + row["over/long"] + row["over/done"] == 1.0 for row in steps)
     assert changed(before, model) == (control == "random-reward")
     for step in (1, 2):
-        told = pq.read_table(tmp_path / "trajectories" / f"{step:06d}.parquet").to_pylist()
-        assert len(told) == GRPO.batch
-        assert [len({row["task"] for row in told[at : at + 4]}) for at in (0, 4)] == [1, 1]
-        assert all(json.loads(row["messages"]) and json.loads(row["terms"]) for row in told)
+        table_rows = pq.read_table(tmp_path / "trajectories" / f"{step:06d}.parquet").to_pylist()
+        assert len(table_rows) == GRPO.batch
+        assert [len({row["task"] for row in table_rows[at : at + 4]}) for at in (0, 4)] == [1, 1]
+        assert all(json.loads(row["messages"]) and json.loads(row["terms"]) for row in table_rows)
     assert (tmp_path / "curriculum-2.json").exists()
 
 
@@ -160,9 +160,9 @@ def test_a_step_pays_what_the_episodes_earned(toy: ServedWeb, tmp_path: Path) ->
     stage = replace(GRPO, steps=1, batch=4, context=8000)
     with EventLoopThread(toy.server) as room:
         train_grpo(TrainingJob(stage, tmp_path, 0), ChatModel(model, words), [task], EpisodeSettings(FULL), room)
-    told = pq.read_table(tmp_path / "trajectories" / "000001.parquet").to_pylist()
-    assert [row["reward"] for row in told] == [1.0, 0.0, 0.0, 0.0]
-    assert [row["over"] for row in told] == ["done", "done", "silent", "silent"]
+    table_rows = pq.read_table(tmp_path / "trajectories" / "000001.parquet").to_pylist()
+    assert [row["reward"] for row in table_rows] == [1.0, 0.0, 0.0, 0.0]
+    assert [row["over"] for row in table_rows] == ["done", "done", "silent", "silent"]
     step = read_steps(tmp_path)[0]
     assert (step["reward"], step["trl/reward"], step["over/silent"], step["grounded"]) == (0.25, 0.25, 0.5, 0.25)
     assert changed(before, model)
@@ -171,13 +171,13 @@ def test_a_step_pays_what_the_episodes_earned(toy: ServedWeb, tmp_path: Path) ->
 def test_a_masked_rollout_without_a_token_is_no_lesson(
     toy: ServedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where an outage struck before the first turn, half of each group; the rest is played."""
+    """Half of each group is lost, like in an outage before the first turn; the rest is played."""
 
-    def struck(*asked: Any) -> Any:
-        made, timing = play(*asked)
-        return [Rollout(one.task, one.seed, one.prompt_ids) if n % 2 else one for n, one in enumerate(made)], timing
+    def play_with_outage(*play_arguments: Any) -> Any:
+        rollouts, timing = play(*play_arguments)
+        return [Rollout(one.task, one.seed, one.prompt_ids) if n % 2 else one for n, one in enumerate(rollouts)], timing
 
-    monkeypatch.setattr(module, "play", struck)
+    monkeypatch.setattr(module, "play", play_with_outage)
     words = WORDS["scratch"]()
     with EventLoopThread(toy.server) as room:
         job, chat_model = TrainingJob(GRPO, tmp_path, 0), ChatModel(small(words), words)
@@ -191,16 +191,16 @@ def test_a_model_that_never_calls_a_tool_is_seen(toy: ServedWeb) -> None:
     words = WORDS["scratch"]()
     words.response_template = words.response_template | {"fields": {"content": {"close": "<|end|>", "content": "text"}}}
     task = of(toy, "fact")[0]
-    one = played(toy, words, [(task, good(task))], BRIEF)[0]
-    assert (one.end_reason, one.score.reward, one.latencies) == ("silent", 0.0, [])
+    rollout = played(toy, words, [(task, good(task))], BRIEF)[0]
+    assert (rollout.end_reason, rollout.score.reward, rollout.latencies) == ("silent", 0.0, [])
 
 
 @pytest.mark.parametrize("loss", ["dapo", "cispo", "dr_grpo", "grpo", "bnpo"])
 def test_losses_are_known_to_trl(tmp_path: Path, loss: str) -> None:
-    made = grpo_config(replace(GRPO, loss=loss), tmp_path, 0)
-    assert isinstance(made, GRPOConfig)
-    assert (made.loss_type, made.epsilon, made.epsilon_high) == (loss, 0.2, 0.28)
-    assert (made.temperature, made.num_generations, made.beta) == (1.0, 4, 0.0)
+    config = grpo_config(replace(GRPO, loss=loss), tmp_path, 0)
+    assert isinstance(config, GRPOConfig)
+    assert (config.loss_type, config.epsilon, config.epsilon_high) == (loss, 0.2, 0.28)
+    assert (config.temperature, config.num_generations, config.beta) == (1.0, 4, 0.0)
 
 
 @pytest.mark.parametrize("loss", ["cispo", "dr_grpo"])
@@ -244,8 +244,8 @@ def test_a_stage_that_tries_nothing_any_more_ends(toy: ServedWeb, tmp_path: Path
     stage = replace(GRPO, steps=MAX_LOW_ENTROPY_STEPS + 3, entropy=100.0)
     with EventLoopThread(toy.server) as room:
         job, chat_model = TrainingJob(stage, tmp_path, 0), ChatModel(small(words), words)
-        made = train_grpo(job, chat_model, of(toy, "fact", 8), EpisodeSettings(BRIEF), room)
-    assert made.state.global_step == len(read_steps(tmp_path)) == MAX_LOW_ENTROPY_STEPS
+        trainer = train_grpo(job, chat_model, of(toy, "fact", 8), EpisodeSettings(BRIEF), room)
+    assert trainer.state.global_step == len(read_steps(tmp_path)) == MAX_LOW_ENTROPY_STEPS
 
 
 @pytest.mark.parametrize(
@@ -266,9 +266,9 @@ def test_what_a_rollout_is_worth(
     stage = replace(GRPO, length=length, context=20)
     episodes = EpisodeSettings(BRIEF, control=control)
     rounds = RolloutFunction(stage, Curriculum([Task("1", "Q", ("x",))]), episodes, None, None)  # type: ignore[arg-type]
-    one = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
-    one.score = Score(reward, {"correct": correct})
-    assert rounds._reward_of(one, 0) == earned
+    rollout = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
+    rollout.score = Score(reward, {"correct": correct})
+    assert rounds._reward_of(rollout, 0) == earned
 
 
 def test_a_gate_holds_up_what_misses_it() -> None:
@@ -281,15 +281,19 @@ def test_a_gate_holds_up_what_misses_it() -> None:
 
 def test_vllm_is_told_what_transformers_is(tmp_path: Path) -> None:
     for place, mode in (("colocate", "colocate"), ("http://127.0.0.1:8000", "server")):
-        made = grpo_config(GRPO, tmp_path, 0, place)
-        assert (made.use_vllm, made.vllm_mode) == (True, mode)
-        assert made.generation_kwargs == {"max_tokens": GRPO.turn}
-    assert made.vllm_server_base_url == "http://127.0.0.1:8000"
+        config = grpo_config(GRPO, tmp_path, 0, place)
+        assert (config.use_vllm, config.vllm_mode) == (True, mode)
+        assert config.generation_kwargs == {"max_tokens": GRPO.turn}
+    assert config.vllm_server_base_url == "http://127.0.0.1:8000"
 
 
 def test_a_batch_goes_through_the_model_in_parts(toy: ServedWeb, tmp_path: Path) -> None:
-    made = grpo_config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
-    assert (made.per_device_train_batch_size, made.gradient_accumulation_steps, made.steps_per_generation) == (2, 4, 4)
+    config = grpo_config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
+    assert (config.per_device_train_batch_size, config.gradient_accumulation_steps, config.steps_per_generation) == (
+        2,
+        4,
+        4,
+    )
     with pytest.raises(RecipeError, match="must be a multiple of processes"):
         grpo_config(replace(GRPO, batch=8, micro=3), tmp_path, 0)
     words = WORDS["scratch"]()
@@ -322,8 +326,8 @@ async def _scored(room: EventLoopThread, name: str, task: Task, place: ServedWeb
     episode = AsyncEpisode(room.client, replace(BRIEF, turns=5, calls=4))
     await episode.reset(task)
 
-    async def call(tool: str, given: dict[str, Any]) -> str:
-        return (await episode.call(tool, given)).text
+    async def call(tool: str, arguments: dict[str, Any]) -> str:
+        return (await episode.call(tool, arguments)).text
 
     await PATTERNS[name](call, task, Random(task.id), place.tasks)
     return rubric_of(task).score(await episode.record()).reward or 0.0
@@ -331,8 +335,8 @@ async def _scored(room: EventLoopThread, name: str, task: Task, place: ServedWeb
 
 def test_echoes_say_words_of_the_web_again(toy: ServedWeb) -> None:
     with EventLoopThread(toy.server) as room:
-        made = play_traces(room, toy.tasks[:9], {"echo": 1.0}, BRIEF, 0)
-    for asked, answered in made:
-        assert asked["content"] == answered["content"]
-        assert 1 < len(asked["content"].split()) <= 20
-    assert len({one[0]["content"] for one in made}) == 9
+        conversations = play_traces(room, toy.tasks[:9], {"echo": 1.0}, BRIEF, 0)
+    for question, answered in conversations:
+        assert question["content"] == answered["content"]
+        assert 1 < len(question["content"].split()) <= 20
+    assert len({one[0]["content"] for one in conversations}) == 9

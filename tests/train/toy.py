@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.recipe import Web
@@ -16,16 +15,15 @@ from webemu.rl.train.rollout import Ids
 from webemu.rl.train.served_web import ServedWeb, serve_web
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-TOOLS = list_tools(has_user=True)
 BRIEF = Limits(turns=4, calls=3, results=3, brief=True, retries=0)
 FULL = Limits(turns=4, calls=3, results=3, retries=0)
-Said = tuple[str, dict[str, Any]]
+ToolCall = tuple[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedWeb]:
-    with serve_web(Web(60, 5), "train", tmp_path_factory.mktemp("toy"), None, None, None, 1) as made:
-        yield made
+    with serve_web(Web(60, 5), "train", tmp_path_factory.mktemp("toy"), None, None, None, 1) as room:
+        yield room
 
 
 def of(place: ServedWeb, recipe: str, count: int = 1) -> list[Task]:
@@ -41,7 +39,7 @@ def scratch_words() -> Any:
 
 
 def qwen_words() -> Any:
-    """With the stock template of Qwen3, prepared as a run does it."""
+    """Return the tokenizer with the stock template of Qwen3, prepared as a run does it."""
     from tests.trainers import tiny
     from webemu.rl.train.sampling import prepare_tokenizer
 
@@ -51,7 +49,7 @@ def qwen_words() -> Any:
 WORDS: dict[str, Callable[[], Any]] = {"scratch": scratch_words, "qwen3": qwen_words}
 
 
-def good(task: Task) -> list[list[Said]]:
+def good(task: Task) -> list[list[ToolCall]]:
     """Turns that answer a fact."""
     name = task.question.partition(" of ")[2]
     return [
@@ -61,13 +59,13 @@ def good(task: Task) -> list[list[Said]]:
     ]
 
 
-def turn(words: Any, calls: Sequence[Said], text: str = "") -> Ids:
-    """What a model would say in its turn, as its template renders it: up to its end-of-turn token."""
-    named = [{"type": "function", "function": {"name": name, "arguments": given}} for name, given in calls]
+def turn(words: Any, calls: Sequence[ToolCall], text: str = "") -> Ids:
+    """Return the ids of a model's turn, as its template renders it: up to its end-of-turn token."""
+    named = [{"type": "function", "function": {"name": name, "arguments": arguments}} for name, arguments in calls]
     before = [{"role": "user", "content": "-"}]
-    said: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": named} if named else {})
+    message: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": named} if named else {})
     start = words.apply_chat_template(before, return_dict=False, add_generation_prompt=True)
-    whole: Ids = words.apply_chat_template([*before, said], return_dict=False)
-    assert whole[: len(start)] == start
-    ids = whole[len(start) :]
+    turn_ids: Ids = words.apply_chat_template([*before, message], return_dict=False)
+    assert turn_ids[: len(start)] == start
+    ids = turn_ids[len(start) :]
     return ids[: len(ids) - ids[::-1].index(words.eos_token_id)]

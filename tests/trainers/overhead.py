@@ -1,4 +1,4 @@
-"""What an adapter adds to a call of the episode: `python -m tests.trainers.overhead SERVER TASKS`, µs in the median.
+"""Measure what an adapter adds to a call of the episode, in µs: `python -m tests.trainers.overhead SERVER TASKS`.
 
 The call is `find` in an open page, which asks nothing of the server. Adapters whose trainers are missing are left out.
 """
@@ -35,46 +35,46 @@ def median(call: Callable[[], object]) -> float:
 async def amedian(call: Callable[[], Awaitable[object]]) -> float:
     took = []
     for _ in range(CALLS):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         await call()
-        took.append(time.perf_counter() - begun)
+        took.append(time.perf_counter() - start)
     return statistics.median(took) * 1e6
 
 
 def _timed(call: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     call()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def measured(server: str, task: Task) -> dict[str, float]:
     place = EnvironmentConfig(server, Limits(**LIMITS))
-    page, found = {"link": task.evidence[0].url}, {}
+    page, timings = {"link": task.evidence[0].url}, {}
     episode = place.new_episode()
     episode.reset(task)
     episode.call("open", page)
-    found["episode"] = median(lambda: episode.call("find", FIND))
+    timings["episode"] = median(lambda: episode.call("find", FIND))
     seat = trl.SearchEnv(place)
     seat.reset(task=pack_task(task))
     seat.open(**page)
-    found["trl"] = median(lambda: seat.find(**FIND))
+    timings["trl"] = median(lambda: seat.find(**FIND))
     env = gym.SearchEnv([task], place)
     env.reset(options={"task": task.id})
     env.step({"tool": "open", "arguments": page})
-    found["gym"] = median(lambda: env.step({"tool": "find", "arguments": FIND}))
+    timings["gym"] = median(lambda: env.step({"tool": "find", "arguments": FIND}))
     with suppress(ImportError):
-        found["skyrl"] = _skyrl(server, task, page)
-    found |= asyncio.run(_awaited(place, task, page))
+        timings["skyrl"] = _skyrl(server, task, page)
+    timings |= asyncio.run(_awaited(place, task, page))
     with suppress(ImportError):
-        found["openenv, socket"] = _openenv(place, task, page)
-    return found
+        timings["openenv, socket"] = _openenv(place, task, page)
+    return timings
 
 
 def _skyrl(server: str, task: Task, page: dict[str, str]) -> float:
     from webemu.rl.adapters.skyrl import SearchTextEnv
 
-    def tagged(name: str, given: dict[str, str]) -> str:
-        return f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>"
+    def tagged(name: str, arguments: dict[str, str]) -> str:
+        return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
 
     env = SearchTextEnv({"server": server, "limits": LIMITS}, {"task": pack_task(task)})
     env.init([])
@@ -83,21 +83,21 @@ def _skyrl(server: str, task: Task, page: dict[str, str]) -> float:
 
 
 async def _awaited(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> dict[str, float]:
-    found, episode = {}, place.new_async_episode()
+    timings, episode = {}, place.new_async_episode()
     await episode.reset(task)
     await episode.call("open", page)
-    found["async episode"] = await amedian(lambda: episode.call("find", FIND))
+    timings["async episode"] = await amedian(lambda: episode.call("find", FIND))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(build_app([task], place)), base_url="http://x"
     ) as client:
         name = (await client.post("/reset", json={"task_id": task.id})).json()["episode"]
         await client.post("/step", json={"episode": name, "tool": "open", "arguments": page})
         step = json.dumps({"episode": name, "tool": "find", "arguments": FIND})
-        found["http, in process"] = await amedian(lambda: client.post("/step", content=step))
+        timings["http, in process"] = await amedian(lambda: client.post("/step", content=step))
     with suppress(ImportError):
-        found["verl"] = await _verl(place, task, page)
+        timings["verl"] = await _verl(place, task, page)
     await close_clients()
-    return found
+    return timings
 
 
 async def _verl(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> float:
@@ -105,15 +105,15 @@ async def _verl(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> f
 
     from webemu.rl.adapters.verl import EpisodeTool
 
-    made = {
+    tools_by_name = {
         name: EpisodeTool({"tool": name, "server": place.server, "limits": LIMITS}, None) for name in ("open", "find")
     }
     data = AgentData([], [], [], None, None, {}, "r", {})
 
-    async def call(name: str, given: dict[str, str]) -> Any:
-        instance, _ = await made[name].create(create_kwargs={"task": pack_task(task)})
-        await made[name].execute(instance, given, agent_data=data)
-        await made[name].release(instance)
+    async def call(name: str, arguments: dict[str, str]) -> Any:
+        instance, _ = await tools_by_name[name].create(create_kwargs={"task": pack_task(task)})
+        await tools_by_name[name].execute(instance, arguments, agent_data=data)
+        await tools_by_name[name].release(instance)
 
     await call("open", page)
     return await amedian(lambda: call("find", FIND))

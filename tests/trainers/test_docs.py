@@ -49,9 +49,9 @@ def test_trl_trains(world: World, tmp_path: Path, name: str) -> None:
     from tests.trainers import tiny
 
     words = tiny.tokenizer()
-    made = tiny.model(words, lambda *_: "")
-    made.__class__ = Qwen3ForCausalLM
-    made.save_pretrained(tmp_path / "model")
+    model = tiny.model(words, lambda *_: "")
+    model.__class__ = Qwen3ForCausalLM
+    model.save_pretrained(tmp_path / "model")
     words.save_pretrained(tmp_path / "model")
     text = code(world, tmp_path, "python", name).replace('"Qwen/Qwen3-4B"', f'"{tmp_path / "model"}"')
     text = text.replace("num_generations=8,", "num_generations=8, use_cpu=True, bf16=False, max_steps=1, report_to=[],")
@@ -61,9 +61,9 @@ def test_trl_trains(world: World, tmp_path: Path, name: str) -> None:
 def test_the_settings_of_verifiers_are_known(world: World, tmp_path: Path) -> None:
     pytest.importorskip("verifiers")
     (tmp_path / "webemu_search.py").write_text(BLOCKS["python", "verifiers"])
-    told = code(world, tmp_path, "toml", "verifiers")
-    assert tomllib.loads(told)["push"] is False
-    (tmp_path / "eval.toml").write_text(told)
+    config = code(world, tmp_path, "toml", "verifiers")
+    assert tomllib.loads(config)["push"] is False
+    (tmp_path / "eval.toml").write_text(config)
     run = "from verifiers.v1.cli.eval.main import main; main()"
     command = [sys.executable, "-c", run, "@", "eval.toml", "--dry-run", "--no-rich"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
@@ -75,8 +75,8 @@ def test_the_tools_of_verl_load(world: World, tmp_path: Path) -> None:
     from verl.tools.tool_registry import load_all_tools
 
     (tmp_path / "tools.yaml").write_text(code(world, tmp_path, "yaml", "verl"))
-    made = load_all_tools(str(tmp_path / "tools.yaml"), None)
-    assert [tool.name for tool in made] == ["search", "open", "find", "finish", "ask_user"]
+    tools = load_all_tools(str(tmp_path / "tools.yaml"), None)
+    assert [tool.name for tool in tools] == ["search", "open", "find", "finish", "ask_user"]
 
 
 def test_openenv_serves(world: World, tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_openenv_serves(world: World, tmp_path: Path) -> None:
 
     assert "uvicorn.run(build_app(load(" in code(world, tmp_path, "python", "openenv")
     with serving(world.tasks, EnvironmentConfig(world.url)) as address:
-        said = ran(tmp_path, BLOCKS["python", "openenv-client"].replace("http://127.0.0.1:8901", address))
-    assert said.startswith(world.tasks[0].question)
-    assert said.endswith("0.0\n")
+        output = ran(tmp_path, BLOCKS["python", "openenv-client"].replace("http://127.0.0.1:8901", address))
+    assert output.startswith(world.tasks[0].question)
+    assert output.endswith("0.0\n")
 
 
 def test_http_is_asked(world: World, tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_http_is_asked(world: World, tmp_path: Path) -> None:
         assert process.stdout is not None
         address, name, answers = process.stdout.readline().split(" at ")[1].split(" ")[0], "…", []
         for line in BLOCKS["sh", "http"].splitlines()[1:]:
-            asked = line.replace("http://127.0.0.1:8900", address).replace("…", name)
-            done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+            ready_command = line.replace("http://127.0.0.1:8900", address).replace("…", name)
+            done = subprocess.run(["bash", "-c", ready_command], capture_output=True, text=True, check=True)
             answers.append(json.loads(done.stdout))
             name = answers[0]["episode"]
     finally:

@@ -39,29 +39,29 @@ def serving(tasks: tuple[Task, ...], where: EnvironmentConfig) -> Iterator[str]:
         thread.join(10)
 
 
-def by_openenv(url: str, one: Case, cut: Any = lambda: None) -> Played:
-    with serving((one.task,), place(url, one)) as address, GenericEnvClient(base_url=address).sync() as env:
-        step = env.reset(seed=SEED, task=one.task.id)
-        seen = [step.observation["text"]]
+def by_openenv(url: str, test_case: Case, cut: Any = lambda: None) -> Played:
+    with serving((test_case.task,), place(url, test_case)) as address, GenericEnvClient(base_url=address).sync() as env:
+        step = env.reset(seed=SEED, task=test_case.task.id)
+        texts = [step.observation["text"]]
         cut()
-        for name, given in one.calls:
-            step = env.step({"tool": name, "arguments": given})
-            seen.append(step.observation["text"])
+        for name, arguments in test_case.calls:
+            step = env.step({"tool": name, "arguments": arguments})
+            texts.append(step.observation["text"])
         assert step.done
-        assert env.state()["step_count"] == len(one.calls)
-        return Played(tuple(seen), {"reward": step.reward} | (step.metadata or step.observation["metadata"]))
+        assert env.state()["step_count"] == len(test_case.calls)
+        return Played(tuple(texts), {"reward": step.reward} | (step.metadata or step.observation["metadata"]))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_openenv_gives_what_the_episode_gives(world: World, name: str) -> None:
-    one = case(world, name)
-    same(by_openenv(world.url, one), expected(world.url, one))
+    test_case = case(world, name)
+    same(by_openenv(world.url, test_case), expected(world.url, test_case))
 
 
 def test_an_outage_masks(world: World) -> None:
-    one = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
+    test_case = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
     with line(world) as way:
-        played = by_openenv(way.url, one, way.cut)
+        played = by_openenv(way.url, test_case, way.cut)
     assert played.earned["reward"] is None
     assert "unreachable" in played.earned["masked"]
 
@@ -69,7 +69,7 @@ def test_an_outage_masks(world: World) -> None:
 def test_sessions_go_on_at_once(world: World) -> None:
     with serving(world.tasks, EnvironmentConfig(world.url)) as address, ThreadPoolExecutor(16) as threads:
 
-        def one(number: int) -> Any:
+        def play_session(number: int) -> Any:
             task = world.tasks[number % len(world.tasks)]
             with GenericEnvClient(base_url=address).sync() as env:
                 text = env.reset(seed=number, task=task.id).observation["text"]
@@ -77,4 +77,4 @@ def test_sessions_go_on_at_once(world: World) -> None:
                 end = {"answer": task.answers[0], "citations": [task.evidence[-1].url]}
                 return text == task.question, env.step({"tool": "finish", "arguments": end}).reward
 
-        assert {*threads.map(one, range(48))} == {(True, 1.0)}
+        assert {*threads.map(play_session, range(48))} == {(True, 1.0)}

@@ -102,9 +102,9 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed_run(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing disturbed."""
-    out = tmp_path_factory.mktemp("whole") / "run"
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
     done = run(recipe, out)
     assert done.returncode == 0, done.stderr
     assert "skills" in done.stdout
@@ -113,81 +113,89 @@ def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def manifest(out: Path, stage: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((out / stage / "manifest.json").read_text(encoding="utf-8"))
-    return told
+    fields: dict[str, Any] = json.loads((out / stage / "manifest.json").read_text(encoding="utf-8"))
+    return fields
 
 
 def figures(out: Path) -> list[dict[str, Any]]:
-    """What must be the same in each run: all but how long it took."""
+    """Return the figures that must be the same in each run: all but how long it took."""
     return [
         {name: value for name, value in row.items() if not name.startswith(TIMES)}
         for row in read_steps(out / "2-grpo")
     ]  # fmt: skip
 
 
-def begun(whole: Path, out: Path) -> Path:
+def copy_begun_run(undisturbed_run: Path, out: Path) -> Path:
     """A run whose webs and first stage are done."""
     out.mkdir()
     for name in ("webs", "1-skills"):
-        shutil.copytree(whole / name, out / name)
-    shutil.copy(whole / "recipe.toml", out)
+        shutil.copytree(undisturbed_run / name, out / name)
+    shutil.copy(undisturbed_run / "recipe.toml", out)
     return out
 
 
-def test_manifests_chain_what_was_trained_from_what(whole: Path) -> None:
-    first, second = manifest(whole, "1-skills"), manifest(whole, "2-grpo")
+def test_manifests_chain_what_was_trained_from_what(undisturbed_run: Path) -> None:
+    first, second = manifest(undisturbed_run, "1-skills"), manifest(undisturbed_run, "2-grpo")
     assert first["from"] == "scratch"
     assert second["from"] == first["model"] != second["model"]
-    assert all(len(one[name]) == 64 for one in (first, second) for name in ("model", "recipe", "tasks"))
+    assert all(
+        len(stage_manifest[name]) == 64 for stage_manifest in (first, second) for name in ("model", "recipe", "tasks")
+    )
     assert first["tasks"] == second["tasks"] != first["held_out_tasks"]
     assert first["snapshot"] == second["snapshot"] != first["held_out_snapshot"]
     assert set(first["versions"]) >= {"trl", "torch", "transformers"}
-    for one in (first, second):
-        assert one["held_out"]["masked"] == 0
-        assert 0 <= one["held_out"]["grounded"]["low"] <= one["held_out"]["grounded"]["high"] <= 1
+    for stage_manifest in (first, second):
+        assert stage_manifest["held_out"]["masked"] == 0
+        assert 0 <= stage_manifest["held_out"]["grounded"]["low"] <= stage_manifest["held_out"]["grounded"]["high"] <= 1
 
 
-def test_every_step_is_told_once(whole: Path) -> None:
-    assert [row["step"] for row in read_steps(whole / "1-skills")] == [10, 20, 30, 40]
-    assert [row["step"] for row in read_steps(whole / "2-grpo")] == list(range(1, 8))
-    assert len({row["trl/reward"] for row in read_steps(whole / "2-grpo")}) > 1
-    names = [path.name for path in sorted((whole / "2-grpo" / "trajectories").iterdir())]
+def test_every_step_is_told_once(undisturbed_run: Path) -> None:
+    assert [row["step"] for row in read_steps(undisturbed_run / "1-skills")] == [10, 20, 30, 40]
+    assert [row["step"] for row in read_steps(undisturbed_run / "2-grpo")] == list(range(1, 8))
+    assert len({row["trl/reward"] for row in read_steps(undisturbed_run / "2-grpo")}) > 1
+    names = [path.name for path in sorted((undisturbed_run / "2-grpo" / "trajectories").iterdir())]
     assert names == [f"{step:06d}.parquet" for step in range(1, 8)]
 
 
 def state(out: Path) -> dict[str, tuple[int, int]]:
-    found = {path: path.stat() for path in out.rglob("*") if path.is_file() and "webs" not in path.parts}
-    return {str(path): (one.st_size, one.st_mtime_ns) for path, one in found.items() if path.name != "recipe.toml"}
+    file_stats = {path: path.stat() for path in out.rglob("*") if path.is_file() and "webs" not in path.parts}
+    return {str(path): (one.st_size, one.st_mtime_ns) for path, one in file_stats.items() if path.name != "recipe.toml"}
 
 
-def test_a_finished_run_is_left_as_it_is(recipe: Path, whole: Path) -> None:
-    before = state(whole)
-    done = run(recipe, whole)
+def test_a_finished_run_is_left_as_it_is(recipe: Path, undisturbed_run: Path) -> None:
+    before = state(undisturbed_run)
+    done = run(recipe, undisturbed_run)
     assert done.returncode == 0, done.stderr
-    assert state(whole) == before
+    assert state(undisturbed_run) == before
     assert "held out: grounded" in done.stdout
 
 
-def test_another_recipe_or_seed_or_stage_is_refused(whole: Path) -> None:
-    told, other = parse_recipe(NOISY), NOISY.replace("steps = 7", "steps = 8")
-    before = state(whole)
-    for text, seed, until, said in ((other, 0, "", "another recipe"), (NOISY, 1, "", "or seed"), (NOISY, 0, "x", "x")):
-        with pytest.raises(RunError, match=said):
-            train(told, text, whole, seed, RunInputs(), lambda *_: None, until)
-    assert state(whole) == before
+def test_another_recipe_or_seed_or_stage_is_refused(undisturbed_run: Path) -> None:
+    parsed, other = parse_recipe(NOISY), NOISY.replace("steps = 7", "steps = 8")
+    before = state(undisturbed_run)
+    for text, seed, until, message in (
+        (other, 0, "", "another recipe"),
+        (NOISY, 1, "", "or seed"),
+        (NOISY, 0, "x", "x"),
+    ):
+        with pytest.raises(RunError, match=message):
+            train(parsed, text, undisturbed_run, seed, RunInputs(), lambda *_: None, until)
+    assert state(undisturbed_run) == before
 
 
-def test_a_stage_is_where_a_run_stops(whole: Path, tmp_path: Path) -> None:
-    out = begun(whole, tmp_path / "run")
-    seen: list[str] = []
-    made = train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, *_: seen.append(stage), "skills")
-    assert [one["stage"] for one in made] == ["skills"]
-    assert seen == []
+def test_a_stage_is_where_a_run_stops(undisturbed_run: Path, tmp_path: Path) -> None:
+    out = copy_begun_run(undisturbed_run, tmp_path / "run")
+    stages: list[str] = []
+    manifests = train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, *_: stages.append(stage), "skills")
+    assert [one["stage"] for one in manifests] == ["skills"]
+    assert stages == []
     assert not (out / "2-grpo").exists()
 
 
-def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(recipe: Path, whole: Path, tmp_path: Path) -> None:
-    out = begun(whole, tmp_path / "run")
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(
+    recipe: Path, undisturbed_run: Path, tmp_path: Path
+) -> None:
+    out = copy_begun_run(undisturbed_run, tmp_path / "run")
     process = subprocess.Popen(
         command(recipe, out), stdout=subprocess.DEVNULL, env=environment(), start_new_session=True
     )
@@ -203,21 +211,21 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(recipe: Path, whole
     assert done.returncode == 0, done.stderr
     assert [row["step"] for row in read_steps(out / "2-grpo")] == list(range(1, 8))
     assert (out / "2-grpo" / "trajectories" / "000001.parquet").stat() == first  # a checkpoint was gone on from
-    assert figures(out) == figures(whole)
-    mine, theirs = manifest(out, "2-grpo"), manifest(whole, "2-grpo")
-    assert mine["model"] == theirs["model"]
-    assert mine["held_out"] == theirs["held_out"]
+    assert figures(out) == figures(undisturbed_run)
+    resumed, undisturbed = manifest(out, "2-grpo"), manifest(undisturbed_run, "2-grpo")
+    assert resumed["model"] == undisturbed["model"]
+    assert resumed["held_out"] == undisturbed["held_out"]
 
 
-def test_a_run_killed_between_training_and_manifest_trains_no_further(whole: Path, tmp_path: Path) -> None:
+def test_a_run_killed_between_training_and_manifest_trains_no_further(undisturbed_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    shutil.copytree(whole, out)
+    shutil.copytree(undisturbed_run, out)
     (out / "2-grpo" / "manifest.json").unlink()
     shutil.rmtree(out / "2-grpo" / "model")
-    seen: list[int] = []
-    train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, step, _: seen.append(step))
-    assert seen == []
-    assert manifest(out, "2-grpo")["model"] == manifest(whole, "2-grpo")["model"]
+    steps: list[int] = []
+    train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, step, _: steps.append(step))
+    assert steps == []
+    assert manifest(out, "2-grpo")["model"] == manifest(undisturbed_run, "2-grpo")["model"]
     assert [row["step"] for row in read_steps(out / "2-grpo")] == list(range(1, 8))
 
 

@@ -20,25 +20,25 @@ import openai
 
 from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.train.chat_model import ChatModel, save_model
 from webemu.rl.train.served_web import ServedWeb
 
 COMMAND = [sys.executable, "-P", "-m", "webemu.emulator.cli"]
-ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
+MESSAGES = [{"role": "user", "content": "Key of Nem Sal"}]
 
 
 @pytest.fixture(scope="module", params=["scratch", "qwen3"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of an endpoint with random weights, saved and loaded again."""
+    """Yield the address of an endpoint with random weights, saved and loaded again."""
     words, folder = WORDS[request.param](), tmp_path_factory.mktemp("model")
     save_model(ChatModel({"scratch": small, "qwen3": qwen}[request.param](words), words), folder)
     command = [*COMMAND, "serve-model", str(folder), "--port", "0", "--name", "toy"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    found = re.search(r"http://\S+", process.stdout.readline())
-    assert found
-    yield found[0]
+    match = re.search(r"http://\S+", process.stdout.readline())
+    assert match
+    yield match[0]
     process.terminate()
     process.wait(20)
 
@@ -46,31 +46,31 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_openais_client_is_answered(address: str) -> None:
     client = openai.OpenAI(base_url=address, api_key="none")
     assert [one.id for one in client.models.list()] == ["toy"]
-    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(list_tools(False)), max_tokens=7)
-    assert 0 < made.usage.completion_tokens <= 7 < made.usage.prompt_tokens
-    assert made.choices[0].finish_reason in ("length", "stop", "tool_calls")
+    completion = client.chat.completions.create(model="toy", messages=MESSAGES, tools=list(TOOLS), max_tokens=7)
+    assert 0 < completion.usage.completion_tokens <= 7 < completion.usage.prompt_tokens
+    assert completion.choices[0].finish_reason in ("length", "stop", "tool_calls")
 
 
 def test_greedy_answers_are_the_same_alone_and_in_a_batch(address: str) -> None:
     async def all_of(count: int) -> list[str]:
         async with openai.AsyncOpenAI(base_url=address, api_key="none") as client:
-            asked = [
-                client.chat.completions.create(model="toy", messages=ASKED, max_tokens=9, temperature=0)
+            requests = [
+                client.chat.completions.create(model="toy", messages=MESSAGES, max_tokens=9, temperature=0)
                 for _ in range(count)
             ]
-            return [one.choices[0].message.model_dump_json() for one in await asyncio.gather(*asked)]
+            return [one.choices[0].message.model_dump_json() for one in await asyncio.gather(*requests)]
 
     assert set(asyncio.run(all_of(8))) == set(asyncio.run(all_of(1)))
 
 
 @pytest.mark.parametrize(
-    "told",
-    [{"messages": "x"}, {"messages": [{"role": "user", "content": "a " * 40_000}]}, {"messages": ASKED, "tools": 3}],
+    "body",
+    [{"messages": "x"}, {"messages": [{"role": "user", "content": "a " * 40_000}]}, {"messages": MESSAGES, "tools": 3}],
 )
-def test_what_cannot_be_answered_is_a_bad_request(address: str, told: dict[str, object]) -> None:
+def test_what_cannot_be_answered_is_a_bad_request(address: str, body: dict[str, object]) -> None:
     client = openai.OpenAI(base_url=address, api_key="none", max_retries=0)
     with pytest.raises(openai.BadRequestError):
-        client.post("/chat/completions", body=told, cast_to=object)
+        client.post("/chat/completions", body=body, cast_to=object)
 
 
 def test_webemu_eval_asks_it(address: str, toy: ServedWeb, tmp_path: Path) -> None:

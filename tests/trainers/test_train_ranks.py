@@ -32,5 +32,5 @@ def test_two_processes_share_the_episodes_and_make_one_model(tmp_path: Path) -> 
     assert [row["step"] for row in read_steps(out / "2-grpo")] == [1, 2]
     played = pq.read_table(out / "2-grpo" / "trajectories" / "000002.parquet")
     assert (len(played), len(set(zip(played["task"].to_pylist(), played["seed"].to_pylist(), strict=True)))) == (8, 8)
-    told = json.loads((out / "2-grpo" / "manifest.json").read_text(encoding="utf-8"))
-    assert (told["steps"], told["held_out"]["grounded"]["tasks"]) == (2, 6)
+    fields = json.loads((out / "2-grpo" / "manifest.json").read_text(encoding="utf-8"))
+    assert (fields["steps"], fields["held_out"]["grounded"]["tasks"]) == (2, 6)

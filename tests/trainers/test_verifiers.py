@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("verifiers")
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, same
-from tests.rl.openai_server import Said, openai_server
+from tests.rl.openai_server import ScriptedMessage, openai_server
 from tests.rl.worlds import World
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save
@@ -68,18 +68,18 @@ def evaluated(folder: Path, url: str, cases: list[Case]) -> list[dict[str, Any]]
     save(folder / "tasks.jsonl", [one.task for one in cases])
     scripts = {one.task.question: one.calls for one in cases}
 
-    def script(body: dict[str, Any]) -> Said:
+    def script(body: dict[str, Any]) -> ScriptedMessage:
         question = next(one["content"] for one in body["messages"] if one["role"] == "user")
         done = sum(one["role"] == "tool" for one in body["messages"])
         calls = scripts[question]
-        return Said(calls=(calls[done],)) if done < len(calls) else Said("I am done.")
+        return ScriptedMessage(calls=(calls[done],)) if done < len(calls) else ScriptedMessage("I am done.")
 
     limits = {name: getattr(cases[0].limits, name) for name in ("turns", "calls", "retries")}
     with openai_server(script) as server:
-        told = CONFIG.format(
+        config_text = CONFIG.format(
             server=url, limits=_toml(limits), policy=_toml(cases[0].policy), base_url=server.url, seed=SEED
         )
-        (folder / "eval.toml").write_text(told)
+        (folder / "eval.toml").write_text(config_text)
         command = [
             sys.executable,
             "-c",
@@ -97,7 +97,7 @@ def evaluated(folder: Path, url: str, cases: list[Case]) -> list[dict[str, Any]]
 
 
 def told_apart(cases: list[Case]) -> list[Case]:
-    """With questions of their own, by which the stand-in knows what to play; no endpoint sends a name that is null."""
+    """Return the cases with distinct questions, by which the stand-in knows them; no endpoint sends a null name."""
     return [
         replace(
             one,
@@ -111,10 +111,10 @@ def told_apart(cases: list[Case]) -> list[Case]:
 def played(row: dict[str, Any]) -> Played:
     (trace,) = row["traces"]
     messages = [node["message"] for node in trace["nodes"]]
-    seen = [message["content"] for message in messages if message["role"] in ("user", "tool")]
+    texts = [message["content"] for message in messages if message["role"] in ("user", "tool")]
     assert trace["rewards"]["reward"]["score"] == trace["info"]["webemu"]["reward"]
     assert trace["metrics"].items() >= trace["info"]["webemu"]["terms"].items()
-    return Played(tuple(seen), trace["info"]["webemu"])
+    return Played(tuple(texts), trace["info"]["webemu"])
 
 
 @pytest.mark.parametrize("names", [[name for name in NAMES if name not in ("weather", "turns", "calls")],
@@ -122,15 +122,20 @@ def played(row: dict[str, Any]) -> Played:
 def test_verifiers_gives_what_the_episode_gives(world: World, tmp_path: Path, names: list[str]) -> None:
     cases = told_apart([case(world, name) for name in names])
     rows = {row["traces"][0]["task"]["data"]["id"]: row for row in evaluated(tmp_path, world.url, cases)}
-    for one in cases:
-        wanted = expected(world.url, one)
-        shown = int(wanted.earned["terms"]["turns"])  # the last observation goes to no model, so no trace has it
-        same(played(rows[one.task.id]), replace(wanted, seen=wanted.seen[:shown]))
+    for test_case in cases:
+        expected_play = expected(world.url, test_case)
+        turn_count = int(
+            expected_play.earned["terms"]["turns"]
+        )  # the last observation goes to no model, so no trace has it
+        same(
+            played(rows[test_case.task.id]),
+            replace(expected_play, observations=expected_play.observations[:turn_count]),
+        )
 
 
 def test_a_masked_episode_is_an_error_and_no_reward(world: World, tmp_path: Path) -> None:
-    one = replace(case(world, "good"), limits=Limits(retries=0))
-    (row,) = evaluated(tmp_path, "http://127.0.0.1:9", told_apart([one]))
+    test_case = replace(case(world, "good"), limits=Limits(retries=0))
+    (row,) = evaluated(tmp_path, "http://127.0.0.1:9", told_apart([test_case]))
     (trace,) = row["traces"]
     assert "masked: " in json.dumps(trace["errors"])
     assert trace["rewards"].get("reward") is None

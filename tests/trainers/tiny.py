@@ -25,12 +25,12 @@ def tokenizer() -> PreTrainedTokenizerFast:
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     words.decoder = decoders.ByteLevel()
     words.add_tokens(list(SPECIAL))
-    made = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|endoftext|>")
-    made.chat_template = chat_template_utils.qwen3_chat_template
-    return made
+    fast_tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast_tokenizer.chat_template = chat_template_utils.qwen3_chat_template
+    return fast_tokenizer
 
 
-class Told(Qwen3ForCausalLM):
+class ScriptedQwen(Qwen3ForCausalLM):
     """Says what a function makes of the text so far, for each row."""
 
     say: Callable[[int, str], str]
@@ -38,23 +38,23 @@ class Told(Qwen3ForCausalLM):
 
     def generate(self, input_ids: torch.Tensor, **_: Any) -> torch.Tensor:
         texts = self.words.batch_decode(input_ids, skip_special_tokens=False)
-        said = [self.words(self.say(row, text) + "<|im_end|>")["input_ids"] for row, text in enumerate(texts)]
-        longest = max(map(len, said))
-        padded = [ids + [self.words.pad_token_id] * (longest - len(ids)) for ids in said]
+        replies = [self.words(self.say(row, text) + "<|im_end|>")["input_ids"] for row, text in enumerate(texts)]
+        longest = max(map(len, replies))
+        padded = [ids + [self.words.pad_token_id] * (longest - len(ids)) for ids in replies]
         return torch.cat([input_ids, torch.tensor(padded)], dim=1)
 
 
-def model(words: PreTrainedTokenizerFast, say: Callable[[int, str], str]) -> Told:
+def model(words: PreTrainedTokenizerFast, say: Callable[[int, str], str]) -> ScriptedQwen:
     torch.manual_seed(0)
     config = Qwen3Config(
         vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2,
         num_key_value_heads=1, head_dim=16, max_position_embeddings=1 << 15, tie_word_embeddings=True,
         pad_token_id=words.pad_token_id, eos_token_id=words.eos_token_id,
     )  # fmt: skip
-    made = Told(config)
-    made.words, made.say = words, say
-    return made
+    scripted = ScriptedQwen(config)
+    scripted.words, scripted.say = words, say
+    return scripted
 
 
-def call(name: str, given: Any) -> str:
-    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': given})}\n</tool_call>"
+def call(name: str, arguments: Any) -> str:
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"

@@ -27,8 +27,8 @@ PAGES = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the test keeps of a record."""
+class CrawledRecord:
+    """The parts of a record that the tests compare."""
 
     kind: str
     url: str
@@ -45,22 +45,24 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary]:
 
 
 @pytest.fixture(scope="module")
-def records(web: tuple[Path, Summary]) -> list[Seen]:
-    return [seen for path in sorted(web[0].rglob("*.warc.gz")) for seen in read(path)]
+def records(web: tuple[Path, Summary]) -> list[CrawledRecord]:
+    return [record for path in sorted(web[0].rglob("*.warc.gz")) for record in read(path)]
 
 
-def read(path: Path) -> Iterator[Seen]:
+def read(path: Path) -> Iterator[CrawledRecord]:
     with path.open("rb") as file:
         for record in ArchiveIterator(file, check_digests="raise"):
             yield keep(record, path.parent.name)
 
 
-def keep(record: ArcWarcRecord, subset: str) -> Seen:
+def keep(record: ArcWarcRecord, subset: str) -> CrawledRecord:
     http = record.http_headers
     headers = {name.lower(): value for name, value in http.headers} if http else {}
     status = http.get_statuscode() if http else ""
     body = record.content_stream().read()
-    return Seen(record.rec_type, record.rec_headers.get_header("WARC-Target-URI"), status, headers, body, subset)
+    return CrawledRecord(
+        record.rec_type, record.rec_headers.get_header("WARC-Target-URI"), status, headers, body, subset
+    )
 
 
 def test_the_same_seed_gives_the_same_bytes(web: tuple[Path, Summary], tmp_path: Path) -> None:
@@ -72,52 +74,54 @@ def test_the_same_seed_gives_the_same_bytes(web: tuple[Path, Summary], tmp_path:
 
 
 def test_the_demo_web_has_the_promised_size(tmp_path: Path) -> None:
-    made = generate(tmp_path / "web", seed=7, pages=2000)
-    assert 36 <= made.hosts <= 44
-    assert 1900 <= made.pages <= 2150
-    assert made.tasks >= 200
+    summary = generate(tmp_path / "web", seed=7, pages=2000)
+    assert 36 <= summary.hosts <= 44
+    assert 1900 <= summary.pages <= 2150
+    assert summary.tasks >= 200
 
 
-def test_records_are_as_common_crawl_writes_them(web: tuple[Path, Summary], records: list[Seen]) -> None:
-    kinds = [seen.kind for seen in records if seen.kind != "warcinfo"]
+def test_records_are_as_common_crawl_writes_them(web: tuple[Path, Summary], records: list[CrawledRecord]) -> None:
+    kinds = [record.kind for record in records if record.kind != "warcinfo"]
     triples = [kinds[n : n + 3] for n in range(0, len(kinds), 3)]
     assert {(a, c) for a, _, c in triples} == {("request", "metadata")}
     assert {b for _, b, _ in triples} == {"response", "revisit"}
     assert len(triples) == web[1].captures
     statuses: dict[str, set[str]] = {}
-    for seen in records:
-        if seen.kind in ("response", "revisit"):
-            statuses.setdefault(seen.subset, set()).add(seen.status)
+    for record in records:
+        if record.kind in ("response", "revisit"):
+            statuses.setdefault(record.subset, set()).add(record.status)
     assert statuses["warc"] == statuses["robotstxt"] == {"200"}
     assert {"301", "302", "304", "404", "410"} <= statuses["crawldiagnostics"]
     listed = "".join(gzip.decompress(path.read_bytes()).decode() for path in web[0].rglob("*.paths.gz")).split()
     assert {web[0] / line for line in listed} == set(web[0].rglob("*.warc.gz"))
 
 
-def test_every_link_leads_to_a_capture(records: list[Seen]) -> None:
-    captured = {seen.url for seen in records if seen.kind in ("response", "revisit")}
+def test_every_link_leads_to_a_capture(records: list[CrawledRecord]) -> None:
+    captured = {record.url for record in records if record.kind in ("response", "revisit")}
     lost = set()
-    for seen in records:
-        if seen.kind == "response" and seen.headers["content-type"].startswith("text/html"):
-            targets = [node.attributes["href"] or "" for node in LexborHTMLParser(seen.body).css("a[href]")]
-            targets += [value for name, value in seen.headers.items() if name == "location"]
-            lost |= {(seen.url, target) for target in targets if urljoin(seen.url, target) not in captured}
+    for record in records:
+        if record.kind == "response" and record.headers["content-type"].startswith("text/html"):
+            targets = [node.attributes["href"] or "" for node in LexborHTMLParser(record.body).css("a[href]")]
+            targets += [value for name, value in record.headers.items() if name == "location"]
+            lost |= {(record.url, target) for target in targets if urljoin(record.url, target) not in captured}
     assert not lost
 
 
-def test_robots_and_sitemaps_can_be_read(records: list[Seen]) -> None:
-    captured = {seen.url for seen in records if seen.kind == "response"}
-    robots = [seen for seen in records if seen.url and seen.url.endswith("/robots.txt") and seen.kind == "response"]
-    for seen in robots:
+def test_robots_and_sitemaps_can_be_read(records: list[CrawledRecord]) -> None:
+    captured = {record.url for record in records if record.kind == "response"}
+    robots = [
+        record for record in records if record.url and record.url.endswith("/robots.txt") and record.kind == "response"
+    ]
+    for record in robots:
         parsed = RobotFileParser()
-        parsed.parse(seen.body.decode().splitlines())
+        parsed.parse(record.body.decode().splitlines())
         assert set(parsed.site_maps() or ()) <= captured
         assert parsed.site_maps()
-        assert parsed.can_fetch("any", seen.url.replace("robots.txt", "about"))
-    maps = [seen for seen in records if seen.kind == "response" and seen.url.endswith("/sitemap.xml")]
+        assert parsed.can_fetch("any", record.url.replace("robots.txt", "about"))
+    maps = [record for record in records if record.kind == "response" and record.url.endswith("/sitemap.xml")]
     assert len(maps) == len(robots)
-    pages = {loc.text() for seen in maps for loc in LexborHTMLParser(seen.body).css("loc")}
-    assert pages <= captured | {seen.url for seen in records if seen.kind == "revisit"}
+    pages = {loc.text() for record in maps for loc in LexborHTMLParser(record.body).css("loc")}
+    assert pages <= captured | {record.url for record in records if record.kind == "revisit"}
 
 
 def test_revisits_repeat_what_was_captured(web: tuple[Path, Summary]) -> None:
@@ -136,9 +140,13 @@ def test_revisits_repeat_what_was_captured(web: tuple[Path, Summary]) -> None:
 
 
 def test_tasks_are_understood_and_their_answers_stand_on_the_page(
-    web: tuple[Path, Summary], records: list[Seen]
+    web: tuple[Path, Summary], records: list[CrawledRecord]
 ) -> None:
-    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON_HOST in seen.url}
+    bodies = {
+        record.url: record.body.decode()
+        for record in records
+        if record.kind == "response" and LEXICON_HOST in record.url
+    }
     tasks = [json.loads(line) for line in (web[0] / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [task["id"] for task in tasks[:12]] == [f"demo-{n:02d}" for n in range(1, 13)]
     assert len({task["question"] for task in tasks}) == len(tasks) == web[1].tasks
@@ -151,8 +159,8 @@ def test_tasks_are_understood_and_their_answers_stand_on_the_page(
             assert place["value"] in text, (task["id"], place)
 
 
-def test_the_graph_names_pages_that_exist(web: tuple[Path, Summary], records: list[Seen]) -> None:
-    captured = {seen.url for seen in records if seen.kind == "response"}
+def test_the_graph_names_pages_that_exist(web: tuple[Path, Summary], records: list[CrawledRecord]) -> None:
+    captured = {record.url for record in records if record.kind == "response"}
     lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
     entities = {line["entity"] for line in lines if "entity" in line}
     triples = [line for line in lines if "subject" in line]
@@ -161,7 +169,7 @@ def test_the_graph_names_pages_that_exist(web: tuple[Path, Summary], records: li
     assert {url for line in lines for url in line["urls"]} <= captured
 
 
-def test_an_early_capture_names_the_mayor_of_that_day(records: list[Seen]) -> None:
+def test_an_early_capture_names_the_mayor_of_that_day(records: list[CrawledRecord]) -> None:
     atlas = assign_addresses(invent_graph(7, 600), 40)
     town = next(town for town in atlas.graph.towns if town.former_mayor >= 0)
     old, new = atlas.graph.people[town.former_mayor].name, atlas.graph.people[town.mayor].name
@@ -177,9 +185,13 @@ def test_it_overwrites_nothing_that_is_no_generated_web(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], records: list[Seen]) -> None:
+def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], records: list[CrawledRecord]) -> None:
     """Its pages are dated, state what the graph has for that day, and differ from the encyclopedia."""
-    pages = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and GAZETTEER_HOST in seen.url}
+    pages = {
+        record.url: record.body.decode()
+        for record in records
+        if record.kind == "response" and GAZETTEER_HOST in record.url
+    }
     lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
     old = [line for line in lines if "as_of" in line]
     assert {line["relation"] for line in old} == {"mayor_2018", "population_2011", "employees_2018", "students_2018"}
@@ -198,8 +210,14 @@ def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], r
     assert 0 < sum(one.get("entity") not in current for one in former) < len(former)
 
 
-def test_series_are_in_the_graph_as_their_pages_have_them(web: tuple[Path, Summary], records: list[Seen]) -> None:
-    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON_HOST in seen.url}
+def test_series_are_in_the_graph_as_their_pages_have_them(
+    web: tuple[Path, Summary], records: list[CrawledRecord]
+) -> None:
+    bodies = {
+        record.url: record.body.decode()
+        for record in records
+        if record.kind == "response" and LEXICON_HOST in record.url
+    }
     lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
     series = [line for line in lines if line.get("relation", "").startswith(("winner_", "visitors_", "population_"))]
     assert {line["label"] for line in series} >= {"1991", "2012", "2018", "2024"}
@@ -212,7 +230,7 @@ def test_series_are_in_the_graph_as_their_pages_have_them(web: tuple[Path, Summa
 
 @pytest.mark.parametrize("pages", [400, 800, 1300])
 def test_no_two_entities_have_one_title(pages: int) -> None:
-    """With 800 pages there are five regions, the number of places between a town and its namesake."""
+    """Titles differ even with 800 pages: five regions, the number of places between a town and its namesake."""
     titles = [entity.title for entity in invent_graph(3, pages).list_entities()]
     assert len(set(titles)) == len(titles)
 

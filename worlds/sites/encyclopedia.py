@@ -85,7 +85,7 @@ def _last_edited(directory: SiteDirectory, entity: Entity, is_changed: bool) -> 
 
 def render_article(directory: SiteDirectory, site: Site, entity: Entity, early: bool = False) -> str:
     """Return an article with its infobox; `early` gives it as it stood before the mayors changed."""
-    content = f'<h1 id="firstHeading">{escape(entity.title)}</h1>\n{render_infobox(directory, entity, early)}{_render_hatnote(directory, entity)}'
+    content = f'<h1 id="firstHeading">{escape(entity.title)}</h1>\n{render_infobox(directory, entity, early)}{_render_hatnote(entity)}'
     content += render_article_body(directory, entity, early) + _render_references(directory, entity)
     label = CATEGORIES[entity.kind]
     content += _render_category_box(label)
@@ -133,7 +133,7 @@ def _website_url(directory: SiteDirectory, entity: Entity) -> str:
     return f"{base}/" if base else ""
 
 
-def _render_hatnote(directory: SiteDirectory, entity: Entity) -> str:
+def _render_hatnote(entity: Entity) -> str:
     if entity.title == entity.name or entity.kind not in ("town", "person"):
         return ""
     link = render_link(wiki_path(f"{entity.name} (disambiguation)"), f"{entity.name} (disambiguation)")

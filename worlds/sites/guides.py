@@ -78,6 +78,15 @@ def _list_pages(directory: SiteDirectory, site: Site) -> Iterator[SitePage]:
             partial(_render_weekend, directory, town, site),
             f"2023-{seeded_rng(town.key, 'guide').randint(1, 12):02d}-10",
         )
+    yield _build_calendar(directory, site)
+    for code, (title, text) in TRANSLATIONS.items():
+        yield from _list_translated_pages(directory, code, title, text, towns, site)
+    yield from list_common_pages(site)
+
+
+def _build_calendar(directory: SiteDirectory, site: Site) -> SitePage:
+    """Return the page that lists all festivals by month."""
+    graph = directory.graph
     rows = [
         (
             MONTHS[festival.month - 1],
@@ -86,19 +95,8 @@ def _list_pages(directory: SiteDirectory, site: Site) -> Iterator[SitePage]:
         )
         for festival in sorted(graph.festivals, key=lambda festival: (festival.month, festival.name))
     ]
-    yield SitePage(
-        "/calendar",
-        partial(
-            render_page,
-            site,
-            f"Festival calendar - {site.name}",
-            "<h1>Festival calendar</h1>\n" + render_table(("Month", "Festival", "Town"), rows),
-        ),
-        "2024-02-01",
-    )
-    for code, (title, text) in TRANSLATIONS.items():
-        yield from _list_translated_pages(directory, code, title, text, towns, site)
-    yield from list_common_pages(site)
+    body = "<h1>Festival calendar</h1>\n" + render_table(("Month", "Festival", "Town"), rows)
+    return SitePage("/calendar", partial(render_page, site, f"Festival calendar - {site.name}", body), "2024-02-01")
 
 
 def _guide_path(town: Town) -> str:

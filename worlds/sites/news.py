@@ -61,17 +61,17 @@ def _list_pages(directory: SiteDirectory, n: int, story_positions: list[int], si
             if key.startswith("town/"):
                 topics.setdefault(key, []).append(story)
     for name in SECTIONS:
-        items = [partial(_render_teaser, directory, n, story) for story in stories if story.section == name]
+        items = [partial(_render_teaser, n, story) for story in stories if story.section == name]
         yield from list_paged(site, f"/section/{name}", name.capitalize(), items, 25)
     for key, town_stories in topics.items():
         if len(town_stories) > 2:
             town = directory.graph.towns[int(key.partition("/")[2])]
-            items = [partial(_render_teaser, directory, n, story) for story in town_stories]
+            items = [partial(_render_teaser, n, story) for story in town_stories]
             yield from list_paged(site, f"/topic/{slugify(town.title)}", f"News from {town.title}", items, 25)
     yield from list_common_pages(site)
 
 
-def _render_teaser(directory: SiteDirectory, n: int, story: Story) -> str:
+def _render_teaser(n: int, story: Story) -> str:
     return f'{render_link(_story_path(story, n), story.headline)} <time datetime="{story.day}">{format_long_date(story.day)}</time>'
 
 
@@ -80,7 +80,7 @@ def _render_front_page(directory: SiteDirectory, n: int, stories: list[Story], s
         f'<div class="teaser"><h2>{render_link(_story_path(story, n), story.headline)}</h2><p>{_opening_line(directory, story)}</p></div>\n'
         for story in stories[:8]
     )
-    aside = "<h4>More news</h4>" + render_list(_render_teaser(directory, n, story) for story in stories[8:24])
+    aside = "<h4>More news</h4>" + render_list(_render_teaser(n, story) for story in stories[8:24])
     aside += f"<p>{render_link('/live', 'Live ticker')} · {render_link('/section/classifieds', 'Classifieds')} · {render_link('/2018/11/30/archive-removed/', 'Archive 2018')}</p>"
     return render_page(site, f"{site.name} - {site.tagline}", f"<h1>Today's news</h1>\n{content}", aside=aside)
 
@@ -119,5 +119,5 @@ def _render_story_page(directory: SiteDirectory, n: int, stories: list[Story], p
     nearby_stories = [
         story for k, story in enumerate(stories[max(0, position - 3) : position + 4]) if k != min(position, 3)
     ]
-    aside = "<h4>Read also</h4>" + render_list(_render_teaser(directory, n, story) for story in nearby_stories)
+    aside = "<h4>Read also</h4>" + render_list(_render_teaser(n, story) for story in nearby_stories)
     return render_page(site, f"{story.headline} | {site.name}", content, aside=aside, head=head)

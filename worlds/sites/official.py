@@ -82,7 +82,7 @@ def _list_council_pages(directory: SiteDirectory, town: Town, site: Site) -> Ite
     yield SitePage("/council", partial(_render_members, directory, town, site), "2024-01-15")
     yield SitePage("/notices", partial(_render_notices, directory, town, site), "2024-11-21")
     yield SitePage("/services", partial(_render_services, town, site), "2023-09-04")
-    yield SitePage("/history", partial(_render_history, directory, town, site), "2021-06-17")
+    yield SitePage("/history", partial(_render_history, town, site), "2021-06-17")
     yield from list_common_pages(site)
 
 
@@ -167,7 +167,7 @@ def _render_services(town: Town, site: Site) -> str:
     )
 
 
-def _render_history(directory: SiteDirectory, town: Town, site: Site) -> str:
+def _render_history(town: Town, site: Site) -> str:
     rows = [(str(y), format_number(p)) for y, p in zip(CENSUS_YEARS, town.population, strict=True)]
     content = (
         "<h1>From the history of the town</h1>\n" + render_paragraph(f"{escape(town.name)} was first mentioned in {town.first_mention_year}.", f"Its wealth came from {town.trade}.", f"It is known for {town.sight}.")

@@ -13,16 +13,16 @@ from webemu.rl.tasks.filters.wording import check_not_given_away, check_self_con
 __all__ = ["FILTERS", "Filter", "FilterContext", "Verdict"]
 
 FILTERS = (
-    Filter("self-contained", check_self_contained, "the question leans on no page and names something"),
-    Filter("not-given-away", check_not_given_away, "no accepted answer stands in the question"),
-    Filter("overlap", check_overlap, "it shares no 13 words in a row with a benchmark's question"),
-    Filter("band", check_pass_rate, "a model passes it neither always nor never"),
-    Filter("quote", check_quotes, "the pages of the evidence are served and have the quotes"),
-    Filter("snippet", check_not_in_snippets, "no snippet among the first results has the answer"),
-    Filter("needed", check_needed, "no single page has what several pages are evidence for"),
-    Filter("unique", check_unique, "no other page states another answer"),
-    Filter("answerable", check_answerable, "a script reaches every page of the evidence by searching"),
-    Filter("closed-book", check_closed_book, "a model without the web gives no right answer"),
+    Filter("self-contained", check_self_contained),
+    Filter("not-given-away", check_not_given_away),
+    Filter("overlap", check_overlap),
+    Filter("band", check_pass_rate),
+    Filter("quote", check_quotes),
+    Filter("snippet", check_not_in_snippets),
+    Filter("needed", check_needed),
+    Filter("unique", check_unique),
+    Filter("answerable", check_answerable),
+    Filter("closed-book", check_closed_book),
 )
 """Filters that look at one task alone. `duplicate` (`webemu.rl.tasks.build`) follows them and compares it with those
 kept.

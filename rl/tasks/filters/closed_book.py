@@ -6,9 +6,9 @@ import asyncio
 from hashlib import blake2b
 
 from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.answers import is_equivalent
 from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
 from webemu.rl.tasks.task import Task
-from webemu.rl.verify import is_exact_match
 
 SYSTEM_PROMPT = (
     "Answer the question from memory. Reply with the answer alone, as short as it can be:"
@@ -45,7 +45,10 @@ async def check_closed_book(task: Task, context: FilterContext) -> Verdict:
         if getattr(error, "lasting", False):
             raise
         return undecided(f"the model gave no answer: {error.message}")
-    right_count = sum(is_exact_match(answer, task.answers) for answer in answers)
+    right_count = sum(
+        is_equivalent(answer, task.answers, task.answer_type, task.question, [one.quote for one in task.evidence])
+        for answer in answers
+    )
     # Two options are guessed right in half of the samples.
     is_known = right_count == context.samples if task.answer_type == "choice" else right_count > 0
     return {"ok": not is_known, "right": right_count, "of": context.samples, "model": endpoint.model}

@@ -54,8 +54,6 @@ class Filter:
     """Key of the verdict in `Task.filters`."""
     judge: Callable[[Task, FilterContext], Awaitable[Verdict]]
     """Returns the verdict on a task. Its observations can be written as JSON."""
-    summary: str
-    """One line for the docs."""
 
 
 def undecided(why: str, **observations: object) -> Verdict:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from webemu.rl import longform
+from webemu.rl.answers import is_equivalent
 from webemu.rl.gates import contains_phrase, count_parts, is_plain
+from webemu.rl.reports import facts
 from webemu.rl.tasks.filters.wording import find_reference
 from webemu.rl.tasks.model.generation import CandidateRejected
 from webemu.rl.tasks.phrases import content_words
-from webemu.rl.verify import is_exact_match, normalise
+from webemu.rl.verify import normalise
 
 MAX_ANSWER_CHARACTERS, MAX_ANSWER_WORDS = 60, 6
 """Largest number of characters and of words in an answer."""
@@ -90,11 +91,11 @@ def check_description(text: str, old_question: str, quote_text: str, *texts: str
     new_words = set(content_words(text)) - set(content_words(old_question))
     if len(new_words & set(content_words(quote_text))) < MIN_SHARED_WORDS:
         raise CandidateRejected("description not from its quote")
-    if not longform.is_in_text((old_question, *texts), longform.extract_facts(text)):
+    if not facts.is_in_text((old_question, *texts), facts.extract_facts(text)):
         raise CandidateRejected("description made up")
 
 
 def check_derived(model_answer: str, expected: str) -> None:
     """Require that the model's answer from the evidence alone is the expected one."""
-    if not is_exact_match(model_answer, (expected,)):
+    if not is_equivalent(model_answer, expected):
         raise CandidateRejected("answer does not follow from the evidence")

@@ -10,6 +10,7 @@ from itertools import islice
 from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.claims import checkable_values
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
+from webemu.rl.tasks.filters.quote import collapse_spaces
 from webemu.rl.tasks.phrases import find_names
 from webemu.rl.tasks.recipes.parsed_page import parse_page
 from webemu.rl.tasks.recipes.prose import is_english
@@ -51,7 +52,7 @@ def iterate_pages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Passage]:
 def draw_passages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Passage]:
     """Yield one paragraph with a checkable fact from each page, chosen by the seed."""
     for page_passage in iterate_pages(crawl, recipe, seed):
-        candidates = [one for one in map(_collapse_spaces, page_passage.page.text.split("\n")) if is_passage(one)]
+        candidates = [one for one in map(collapse_spaces, page_passage.page.text.split("\n")) if is_passage(one)]
         if candidates:
             paragraph = random.Random(f"{seed}:{recipe}:{page_passage.page.url}").choice(candidates)
             yield Passage(page_passage.page, page_passage.subject, paragraph)
@@ -99,12 +100,7 @@ def excerpt_naming(text: str, name: str) -> str:
     normalised_name = normalise(name)
     lines = (
         line
-        for line in map(_collapse_spaces, text.split("\n"))
+        for line in map(collapse_spaces, text.split("\n"))
         if contains_phrase(normalise(line), normalised_name) and is_english(line, MIN_ENGLISH_SHARE)
     )
     return "\n".join(islice(lines, 12))[:MAX_EXCERPT_CHARACTERS]
-
-
-def _collapse_spaces(line: str) -> str:
-    """Return the line with single spaces."""
-    return " ".join(line.split())

@@ -29,8 +29,6 @@ class KeyValuePairs:
 
     rows: tuple[tuple[str, str], ...]
     """(key, value) pairs."""
-    name: str
-    """The caption, or else the heading above it; empty if it has neither."""
     is_table: bool
     """True for a table whose keys are row headings, such as an infobox; False for a list of terms."""
 
@@ -55,9 +53,7 @@ def read_tables(tree: LexborHTMLParser, drop: Callable[[str], None]) -> Iterator
     for node in tree.css(_SECTION):
         if node.tag not in ("table", "dl"):
             heading = visible_text(node)
-        elif isinstance(
-            block := _parse_table(node, heading) if node.tag == "table" else _parse_list(node, heading), str
-        ):
+        elif isinstance(block := _parse_table(node, heading) if node.tag == "table" else _parse_list(node), str):
             drop(block)
         else:
             yield block
@@ -83,21 +79,21 @@ def _parse_table(node: LexborNode, heading: str) -> KeyValuePairs | DataTable | 
         return "table of one row, of very many, or of controls"
     caption = node.css_first("caption")
     cells = [[cell for cell in row.iter() if cell.tag in ("th", "td")] for row in rows]
-    name = visible_text(caption) if caption else heading
     # With cells over several rows, positions no longer tell columns.
     if any(_spans_cells(cell, "rowspan") for row in cells for cell in row):
         return "table of irregular rows"
-    return _parse_pairs(cells, name) or _parse_grid(cells, name, caption is not None) or "table of irregular rows"
+    name = visible_text(caption) if caption else heading
+    return _parse_pairs(cells) or _parse_grid(cells, name, caption is not None) or "table of irregular rows"
 
 
-def _parse_pairs(cells: list[list[LexborNode]], name: str) -> KeyValuePairs | None:
+def _parse_pairs(cells: list[list[LexborNode]]) -> KeyValuePairs | None:
     """Return the keys and values, if most rows with several cells are a heading with one cell; None otherwise."""
     pair_rows = [row for row in cells if len(row) == 2]
     if len(pair_rows) < 2 or len(pair_rows) < len([row for row in cells if len(row) > 1]):
         return None
     if any(key.tag != "th" or value.tag != "td" for key, value in pair_rows):
         return None
-    return KeyValuePairs(tuple((visible_text(key), visible_text(value)) for key, value in pair_rows), name, True)
+    return KeyValuePairs(tuple((visible_text(key), visible_text(value)) for key, value in pair_rows), True)
 
 
 def _parse_grid(cells: list[list[LexborNode]], name: str, has_caption: bool) -> DataTable | None:
@@ -119,7 +115,7 @@ def _parse_grid(cells: list[list[LexborNode]], name: str, has_caption: bool) -> 
     )
 
 
-def _parse_list(node: LexborNode, heading: str) -> KeyValuePairs | str:
+def _parse_list(node: LexborNode) -> KeyValuePairs | str:
     """Return the keys and values of a list, or the reason why it has none. Each term must have a description of its
     own.
     """
@@ -131,7 +127,7 @@ def _parse_list(node: LexborNode, heading: str) -> KeyValuePairs | str:
     if not alternates or len(children) % 2 or len(children) < 4 or node.css_first(_NOT_DATA) is not None:
         return "list of irregular terms"
     texts = [visible_text(child) for child in children]
-    return KeyValuePairs(tuple(zip(texts[::2], texts[1::2], strict=True)), heading, False)
+    return KeyValuePairs(tuple(zip(texts[::2], texts[1::2], strict=True)), False)
 
 
 def _is_nested(node: LexborNode) -> bool:

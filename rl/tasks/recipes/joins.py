@@ -244,7 +244,20 @@ def _related_task(
         return None
     names = tuple(dict.fromkeys([spelling, *last.subject.names]))
     reference = Reference(source, spelling, entry.see_also_line or spelling).as_statement(names)
-    if not is_sound(sources.crawl, "related", reference, question):
+    heading_line = _heading_of(load_store(sources.crawl), last)
+    if not heading_line or not is_sound(sources.crawl, "related", reference, question):
         return None
-    task = make_task("related", question, [reference, replace(last, answers=names, answer_type="name")])
+    # The line of the version does not name the thing, so the page's own line of its name is evidence as well.
+    heading = replace(last, quote=heading_line, value=last.subject.name.rpartition(".")[2])
+    task = make_task("related", question, [reference, heading, replace(last, answers=names, answer_type="name")])
     return task if noun else None
+
+
+def _heading_of(store: StatementStore, statement: Statement) -> str:
+    """Return the line in which a page introduces the subject of a statement; empty if there is none."""
+    entries = (entry for url, _, _, entry in store.entries if url == statement.url)
+    entry = next((entry for entry in entries if entry.subject == statement.subject), None)
+    if entry is None:
+        return ""
+    last_part = entry.subject.name.rpartition(".")[2]
+    return next((line for line in (entry.signature, *entry.lines[:3]) if last_part in line), "")

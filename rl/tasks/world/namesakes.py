@@ -29,21 +29,9 @@ in lower case.
 """
 TITLE_RELATIONS = frozenset({"in_region", "occupation"})
 """Relations that the user names when asked which entity is meant; they are never asked for."""
-ENTITY_QUESTION_WORDS = (
-    "which",
-    "what",
-    "who",
-    "where",
-    "whom",
-    "mean",
-    "region",
-    "country",
-    "kind",
-    "occupation",
-    "profession",
-)
+ENTITY_QUESTION_WORDS = ("which one", "which", "who", "where", "mean", "region", "country", "occupation", "profession")
 """Words by which the scripted user recognises a question about which entity is meant."""
-YEAR_QUESTION_WORDS = ("which", "what", "when", "year", "date", "time", "edition", "census", "mean")
+YEAR_QUESTION_WORDS = ("which one", "year", "when", "date", "time", "edition", "census")
 """Words by which the scripted user recognises a question about which year is meant."""
 
 

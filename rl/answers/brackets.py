@@ -1,0 +1,103 @@
+"""Brackets behind a mention: a region, years, a short form or a remark say more of it; another name does not."""
+
+from __future__ import annotations
+
+import re
+
+from webemu.rl.answers import wording
+from webemu.rl.answers.expectation import MASK, Expectation
+from webemu.rl.answers.folding import fold, split_words
+from webemu.rl.answers.mention import Span
+from webemu.rl.answers.names import is_acronym
+from webemu.rl.answers.regions import contains, contradicts
+
+YEARS = re.compile(
+    r"(?:born\s|b\.\s?|\*\s?|released\s|published\s)?(?:c\.\s?)?\d{3,4}(?:\s?[-–—]\s?(?:\d{2,4}|present)?)?"
+)
+_REMARK = re.compile(r"[a-z][a-z'-]*(?: [a-z'-]+){0,5} (?:of|in|from) (?:the )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)?")
+"""Remark with one name in it: "capital of Peru"."""
+
+
+def bracket_holds(inside: str, expected: Expectation) -> bool:
+    """True if what stands in brackets behind a mention says more of it, and names nothing else."""
+    text = inside.strip()
+    if (
+        not text
+        or set(text) <= {MASK}
+        or (contains(text, expected.text) and not contradicts(text, expected.question))
+        or YEARS.fullmatch(text)
+    ):
+        return True
+    if expected.flavour != "name":
+        # Conversions are hits or no rivals; see `webemu.rl.answers.measures`.
+        return True
+    if is_acronym(text, expected.text) or is_acronym(expected.text, text) or expands_initials(text, expected.text):
+        return True
+    words = split_words(text)
+    if is_translation(text):
+        return True
+    is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?|\W+", text) and len(expected.text) > 2
+    is_described = len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower()
+    is_remark = is_described or (
+        expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
+    )
+    is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
+    return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
+        bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
+    )
+
+
+def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
+    """True if a rival is the long form of the answer, or stands in brackets that only say more of the mention before
+    them.
+    """
+    if expected.flavour == "name" and expands_initials(text[rival.start : rival.end], expected.text):
+        return True
+    opened = text.rfind("(", max(0, rival.start - 120), rival.start)
+    closed = text.find(")", rival.end, rival.end + 120)
+    if opened < 0 or closed < 0 or ")" in text[opened : rival.start]:
+        return False
+    inside = text[opened + 1 : closed]
+    if expected.flavour == "name" and re.match(
+        r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside
+    ):
+        return rival.start > opened
+    return (
+        contains(inside, expected.text)
+        or is_acronym(inside, expected.text)
+        or is_acronym(expected.text, inside)
+        or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?", inside))
+        or is_translation(inside)
+        or bool(_REMARK.fullmatch(inside))
+        or (expected.flavour == "name" and expands_initials(inside, expected.text))
+    )
+
+
+def is_translation(inside: str) -> bool:
+    """True for a bracket such as "German: Donau"."""
+    language, colon, _ = inside.partition(":")
+    return bool(colon) and fold(language) in wording.DEMONYMS | {"latin", "arabic", "hebrew", "hindi", "native"}
+
+
+def brackets_acronym(plain: str, expected: Expectation) -> bool:
+    """True if the words before a bracket are the long or the short form of the accepted answer."""
+    words = split_words(plain)
+    return bool(words) and any(
+        is_acronym(expected.text, plain[words[-n].start : words[-1].end])
+        or is_acronym(words[-1].text, expected.text)
+        or expands_initials(plain[words[-n].start : words[-1].end], expected.text)
+        for n in range(1, min(len(words), 10) + 1)
+    )
+
+
+def expands_initials(text: str, name: str) -> bool:
+    """True if a text is a name with the same family name, whose other words begin with the same letters."""
+    words, hit_lead = split_words(text), split_words(name)
+    if len(words) < 2 or not hit_lead or words[-1].plain != hit_lead[-1].plain:
+        return False
+    letters = "".join(
+        one.plain if len(one.plain) <= 3 and one.text.isupper() else one.plain[0] for one in hit_lead[:-1]
+    )
+    return letters == "".join(one.plain[0] for one in words[:-1]) and any(
+        len(one.plain) == 1 or one.text.isupper() for one in hit_lead
+    )

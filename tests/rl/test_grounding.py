@@ -1,0 +1,200 @@
+"""A check of cited pages for the answer: passages, evidence, mirrors, derived answers, and visits for decoration."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.rl.worlds import World
+from webemu.agent_client import Client
+from webemu.rl import probe
+from webemu.rl.environment import Episode
+from webemu.rl.gates import contains_answer
+from webemu.rl.grounding import bears, claim_of
+from webemu.rl.ledger import Request
+from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.rewards import SHORT
+from webemu.rl.swap import WordSwap
+from webemu.rl.tasks import Evidence, Task
+from webemu.rl.verify import normalise
+from webemu.rl.views import OpenPage
+from webemu.rl.wording import name_words
+
+GOLD, OTHER = "https://gold.example/germany", "https://other.example/page"
+CAPITAL = Task(
+    "t", "What is the capital of Germany?", ("Berlin",), (Evidence(GOLD, "Its capital is Berlin.", "Berlin"),)
+)
+FREE = replace(CAPITAL, evidence=())
+
+
+def opened(task: Task, text: str, url: str = OTHER, title: str = "", answer: str = "") -> float:
+    """Return the reward of an episode that opened and cited one page."""
+    request = Request(1, 200, 0, 10, ("q",), (url,), frozenset(), False)
+    record = EpisodeRecord(task, answer or task.answers[0], (url,), (request,), {url_key(url): (text,)}, {}, "finished")
+    return SHORT.score(replace(record, titles={url_key(url): title})).reward or 0.0
+
+
+@pytest.mark.parametrize("task", [CAPITAL, FREE], ids=["with evidence", "without"])
+@pytest.mark.parametrize(
+    ("text", "title", "reward"),
+    [
+        ("Irving Berlin wrote songs.", "Irving Berlin", 0),
+        ("Irving Berlin visited the capital of Germany.", "", 0),
+        ("Berlin has 3.8 million inhabitants.", "Berlin", 0),
+        ("Berlin is not the capital of Germany.", "", 0),
+        ("It is a myth that Berlin is the capital of Germany.", "", 0),
+        ("It was formerly thought that Berlin is the capital of Germany.", "", 0),
+        ("Berlin is the former capital of Germany.", "", 0),
+        ("Bonn, not Berlin, is the capital of Germany.", "", 0),
+        ("Berlin, whatever one hears, is not the capital of Germany.", "", 0),
+        ("Paris is the capital of France. Berlin lies in Germany.", "", 0),
+        ("The capital of Germany is Berlin, not Bonn.", "", 1),
+        ("Germany is a country. Its capital is Berlin.", "", 1),
+        ("Its capital, Berlin, is also its largest city.", "Germany - Atlas", 1),
+        ("Country | Capital | Currency\nFrance | Paris | euro\nGermany | Berlin | euro", "Capitals", 1),
+        ("Capital\tBerlin\nArea\t357,022", "Germany", 1),
+        ("• Berlin, capital of Germany\n• Rome, capital of Italy", "Cities", 1),
+    ],
+)
+def test_a_page_bears_an_answer_or_only_has_its_string(task: Task, text: str, title: str, reward: float) -> None:
+    assert opened(task, text, title=title) == reward
+
+
+def test_a_page_of_the_evidence_must_have_shown_what_it_says() -> None:
+    assert opened(CAPITAL, "**Its capital** is\nBerlin.", GOLD) == 1
+    assert opened(CAPITAL, "Capital | Berlin", GOLD) == 1
+    assert opened(CAPITAL, "The Berlin Marathon has 50,000 runners.", GOLD) == 0
+    assert opened(replace(CAPITAL, evidence=(Evidence(GOLD, value="Berlin"),)), "Seat: Berlin", GOLD) == 1
+    assert opened(replace(CAPITAL, evidence=(Evidence(GOLD),)), "The capital: Berlin", GOLD) == 1
+    assert opened(replace(CAPITAL, evidence=(Evidence(GOLD),)), "Trains to Berlin", GOLD) == 0
+
+
+def test_a_mirror_of_the_quote_is_as_good_as_its_page() -> None:
+    quote = "In the spring of 1990 she moved into a flat in Berlin with two cats."
+    task = Task("t", "Where did Ada Holm live with her pets?", ("Berlin",), (Evidence(GOLD, quote, "Berlin"),))
+    assert opened(task, f"Menu\nHome\n\nSome words before. {quote} Some words behind.") == 1
+    assert opened(task, "She moved into a flat in Berlin.") == 0
+
+
+BRIDGE = (Evidence(GOLD, value="Isaura Dell"), Evidence("https://gold.example/dell", value="Cerva"))
+CHAIN = Task("t", "In which town was the founder of Zenent born?", ("Cerva",), BRIDGE, 2)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "reward"),
+    [
+        (CHAIN, "Isaura Dell was born in Cerva in 1950.", 1),
+        (CHAIN, "Isaura Dell opened a shop in Cerva.", 0),
+        (CHAIN, "Marta Lund was born in Cerva in 1950.", 0),
+        (CHAIN, "Zenent has a warehouse in Cerva.", 0),
+        (CHAIN, "The founder of Zenent was born in Cerva, a small town.", 1),
+        (replace(CHAIN, evidence=()), "Isaura Dell was born in Cerva in 1950.", 1),
+        (replace(CHAIN, evidence=()), "Cerva has 5,000 inhabitants.", 0),
+    ],
+)
+def test_the_last_page_of_several_bears_the_last_relation(task: Task, text: str, reward: float) -> None:
+    assert opened(task, text) == reward
+
+
+def test_a_year_belongs_to_the_relation_that_stands_next_to_it() -> None:
+    task = Task("t", "In which year was Raduk Works founded?", ("1956",))
+    assert opened(task, "Raduk Works was founded on 3 May 1956 and moved in 1990.") == 1
+    assert opened(task, "Founded in 1931, Raduk Works moved to the harbour in 1956.") == 0
+    assert opened(task, "Raduk Works had 1956 workers. It was founded in 1931.") == 0
+
+
+def test_a_number_that_follows_from_others_needs_their_own_pages() -> None:
+    rows = (Evidence(GOLD, "Population | 3", "3"), Evidence("https://gold.example/b", "Population | 4", "4"))
+    task = Task("t", "How many live in Wick and Holm together?", ("7",), rows, 2, answer_type="number")
+
+    def played(pages: dict[str, str], cited: str) -> float:
+        request = Request(1, 200, 0, 10, (), tuple(pages), frozenset(), False)
+        parts = {url_key(url): (text,) for url, text in pages.items()}
+        return SHORT.score(EpisodeRecord(task, "7", (cited,), (request,), parts, {}, "finished")).reward or 0.0
+
+    both = {GOLD: "Population | 3", "https://gold.example/b": "Population | 4"}
+    assert played(both, GOLD) == 1
+    assert played({GOLD: "Population | 3", OTHER: "4 of 7 rooms"}, GOLD) == 0
+    assert played(both | {OTHER: "4 of 7 rooms"}, OTHER) == 0
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    with world.client() as client:
+        yield client
+
+
+def cite(client: Client, task: Task, *pages: str) -> EpisodeRecord:
+    """Search, open the pages and give the accepted answer with the last of them."""
+    episode = Episode(client)
+    episode.reset(task)
+    episode.call("search", {"query": task.question})
+    for page in pages:
+        episode.call("open", {"link": page})
+    episode.call("finish", {"answer": task.answers[0], "citations": [pages[-1]]})
+    return episode.record()
+
+
+def names_subject(record: EpisodeRecord, text: str) -> bool:
+    """True if a page has a name of the question, or the value that leads to the answer's page."""
+    claim = claim_of(record.task.question, record.task.answers)
+    values = [normalise(row.value) for row in record.task.evidence[:-1]]
+    words = name_words(normalise(text))
+    return any(value in normalise(text) for value in values) or any(name <= words for name in claim.names)
+
+
+def test_a_visit_for_decoration_earns_nothing_and_the_evidence_all(world: World, client: Client) -> None:
+    """Pages that happen to have the answer's string and speak of something else, and the pages that say it."""
+    sample = random.Random(8).sample(world.tasks, 60)
+    decorated = 0
+    for task in sample:
+        assert SHORT.score(cite(client, task, *(row.url for row in task.evidence))).reward == 1, task.question
+        episode = Episode(client)
+        episode.reset(task)
+        episode.call("search", {"query": task.answers[0]})
+        gold = {url_key(row.url) for row in task.evidence}
+        for page in [url for url in episode.links.values() if url_key(url) not in gold][:4]:
+            record = cite(client, task, page)
+            text = f"{record.title_of(page)}\n{''.join(record.shown_parts_of(page))}"
+            if contains_answer(text, task.answers[0]) and not names_subject(record, text):
+                decorated += 1
+                assert SHORT.score(record).reward == 0, (task.question, page)
+    assert decorated > 40
+
+
+def test_an_answer_earns_nothing_once_the_evidence_says_another(world: World, client: Client) -> None:
+    """The swap probe on what was shown: the same answer, the same pages, other words on them."""
+    probed = 0
+    for task in random.Random(9).sample(world.tasks, 40):
+        other = probe.pick_counterfactual(task, world.tasks)
+        record = cite(client, task, *(row.url for row in task.evidence))
+        swap = WordSwap(probe.build_swap(task, other))
+        parts = {
+            key: tuple(swap.swap_in_page(OpenPage("", "", "", text, {}, 200)).text for text in texts)
+            for key, texts in record.parts_by_page.items()
+        }
+        if other and record.parts_by_page != parts:
+            probed += 1
+            assert SHORT.score(replace(record, parts_by_page=parts)).reward == 0, task.question
+            assert SHORT.score(replace(record, parts_by_page={})).reward == 0
+    assert probed > 25
+
+
+HOSTILE = {
+    "words": "lorem ipsum ", "answers": "Tito Salardo. ", "years": "1990 not founded, ", "spaces": " ", "stops": ". ",
+    "cells": "| ", "tabs": "\t", "marks": "- ", "lines": "Tito Salardo founded\n", "letters": "a", "initials": "A. ",
+    "quotes": '"', "denials": "not, ", "figures": "1 ", "by": "founded by ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_costs_a_bounded_time(name: str) -> None:
+    claim = claim_of("Who founded Lumura Group in 1990?", ("Tito Salardo", "1990"))
+    text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
+    start = time.process_time()
+    assert not bears(text, "Page", claim)
+    assert time.process_time() - start < 10

@@ -1,0 +1,30 @@
+"""Outages in trainers that need a number: no advantage of their own, and none for the rest of their group."""
+
+from __future__ import annotations
+
+import pytest
+
+from webemu.rl.adapters.masking import neutralize_masked
+
+
+def advantages(rewards: list[float]) -> list[float]:
+    return [reward - sum(rewards) / len(rewards) for reward in rewards]
+
+
+@pytest.mark.parametrize("rewards", [[1.0, 0.0, 0.5, None], [None, 1.0, 1.0], [0.0, None, 0.0], [0.3, 0.9], [None]])
+def test_a_masked_episode_changes_nobodys_advantage(rewards: list[float | None]) -> None:
+    """The mean leaves the masked episode out, as in TRL."""
+    scores, masked = [one or 0.0 for one in rewards], [one is None for one in rewards]
+    levelled = neutralize_masked(scores, masked, ["a"] * len(rewards))
+    masked_advantages = advantages(levelled)
+    assert [value for value, is_masked in zip(masked_advantages, masked, strict=True) if is_masked] == pytest.approx(
+        [0.0] * sum(masked)
+    )
+    present = [one for one in rewards if one is not None]
+    unmasked = [value for value, is_masked in zip(masked_advantages, masked, strict=True) if not is_masked]
+    assert unmasked == pytest.approx(advantages(present) if present else [])
+
+
+def test_groups_are_apart() -> None:
+    rewards = neutralize_masked([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], ["a", "a", "b", "b"])
+    assert rewards == [1.0, 1.0, 0.0, 0.0]
