@@ -127,8 +127,8 @@ def run_build(source: TaskSource, options: FilterOptions, output: OutputOptions)
         context, count = make_context(address), output.count or streams.default_count
         build_result = _filter_tasks(streams, count, context, options.quotas, output.quiet)
         skip_lines = list(tables.format_skipped(streams.skip_counts))
-    lines = [*tables.format_yield(build_result, streams.page_count), *skip_lines, *_save_tasks(build_result, output)]
-    _print_result(build_result, lines, output.out, time.monotonic() - started_at)
+    lines = [*skip_lines, *_save_tasks(build_result, output)]
+    _print_result(build_result, streams.page_count, lines, output.out, time.monotonic() - started_at)
     if len(build_result.kept_tasks) < (output.count or (0 if source.from_file else count)):
         typer.echo(f"warning    {count:,} were requested; no more tasks pass the filters")
 
@@ -187,12 +187,16 @@ def _filter_tasks(
             runner.run(_close_context(context))
 
 
-def _print_result(build_result: BuildResult, further_lines: list[str], out: Path, seconds: float) -> None:
+def _print_result(
+    build_result: BuildResult, page_count: int, further_lines: list[str], out: Path, seconds: float
+) -> None:
     """Print the tables of the result and the name of the task file."""
-    for line in (*tables.format_outcome(build_result), *tables.format_recall(build_result), *further_lines):
+    for line in (*tables.format_outcome(build_result, page_count), *tables.format_recall(build_result), *further_lines):
         typer.echo(line)
     judged_count = len(build_result.kept_tasks) + len(build_result.rejected_tasks)
-    typer.echo(f"tasks      {len(build_result.kept_tasks):,} in {out} ({judged_count:,} judged in {seconds:,.1f} s)")
+    pages = f" of {page_count:,} pages" if page_count else ""
+    figures = f"{judged_count:,} judged{pages} in {seconds:,.1f} s"
+    typer.echo(f"tasks      {len(build_result.kept_tasks):,} in {out} ({figures})")
 
 
 class _ProgressBar(Protocol):

@@ -6,30 +6,32 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from webemu.rl.tasks.build import BuildResult
+from webemu.rl.tasks.build import BuildResult, RecipeCounts
 from webemu.rl.tasks.splits import MAX_COMPONENT_SHARE, SPLIT_NAMES, SplitResult
 
+_YIELD_HEADING = "  per 1,000 pages"
 
-def format_outcome(result: BuildResult) -> Iterator[str]:
-    """Yield the lines of the table of recipes: tasks drawn, kept, and rejected by each filter. Below it stand the
-    reasons for which filters could not decide about tasks that were kept.
+
+def format_outcome(result: BuildResult, page_count: int = 0) -> Iterator[str]:
+    """Yield the lines of the table of recipes: tasks drawn, kept, kept per 1,000 pages, and rejected by each filter.
+    Below it stand the reasons for which filters could not decide about tasks that were kept.
+
+    `page_count` is the number of pages that the tasks are made from; 0 leaves their column out.
     """
     width = max([len("recipe"), *map(len, result.counts_by_recipe)])
-    yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}  rejected"
-    for name, recipe_counts in result.counts_by_recipe.items():
-        yield (
-            f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  "
-            f"{_format_counts(recipe_counts.rejections)}".rstrip()
+    counts = dict(result.counts_by_recipe)
+    if len(counts) > 1:
+        counts["all"] = RecipeCounts(
+            sum(one.drawn_count for one in counts.values()),
+            len(result.kept_tasks),
+            sum((one.rejections for one in counts.values()), Counter[str]()),
         )
-    drawn_total = sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
-    all_rejections = sum(
-        (recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]()
-    )
-    if len(result.counts_by_recipe) > 1:
+    yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}{_YIELD_HEADING * bool(page_count)}  rejected"
+    for name, row in counts.items():
+        share = f"  {1000 * row.kept_count / page_count:>15,.1f}" if page_count else ""
         yield (
-            f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  "
-            f"{_format_counts(all_rejections)}".rstrip()
-        )
+            f"{name:<{width}}  {row.drawn_count:>6,}  {row.kept_count:>6,}{share}  {_format_counts(row.rejections)}"
+        ).rstrip()
     undecided_counts = Counter(
         f"{name}: {verdict['why']}"
         for task in result.kept_tasks
@@ -57,16 +59,6 @@ def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
             f"dropped    {name or 'pages'}: "
             f"{_format_counts(Counter({reason: count for (_, reason), count in entries}))}"
         )
-
-
-def format_yield(result: BuildResult, page_count: int) -> Iterator[str]:
-    """Yield a line with the tasks kept per 1,000 pages by recipe; nothing for the tasks of a file."""
-    shares = {
-        name: counts.kept_count * 1000 / page_count for name, counts in result.counts_by_recipe.items() if page_count
-    }
-    if shares:
-        parts = ", ".join(f"{name} {share:.1f}" for name, share in shares.items())
-        yield f"yield      tasks kept per 1,000 of {page_count:,} pages: {parts}"
 
 
 def format_splits(split_result: SplitResult) -> Iterator[str]:

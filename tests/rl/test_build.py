@@ -158,7 +158,7 @@ def test_the_same_seed_builds_the_same_file(world: World, root: Path, tmp_path: 
         lines = command(
             "--recipes", "world", *place, "--count", "30", "--seed", str(seed), "--out", str(out), *rejected
         )
-        assert lines[0].split() == ["recipe", "drawn", "kept", "rejected"]
+        assert lines[0].split() == ["recipe", "drawn", "kept", "per", "1,000", "pages", "rejected"]
         assert lines[-1].startswith(f"tasks      30 in {out}")
         return out.read_bytes() + Path(f"{out}.no").read_bytes()
 
