@@ -42,6 +42,8 @@ EASY_BELOW = 0.25
 
 MAX_ANSWER_SHARE = 0.01
 """Largest share of tasks with the same answer in the family `crawl`: to know a favourite must gain nothing."""
+MIN_SAME_ANSWERS = 2
+"""Number of tasks that may have the same answer however few tasks there are."""
 
 
 class Quota:
@@ -52,7 +54,8 @@ class Quota:
         the recipes in `natural` are limited in any case.
         """
         self.count, self._natural = count, natural
-        self._limits = {unit: ceil(share * count) for unit, share in {"answer": MAX_ANSWER_SHARE, **shares}.items()}
+        self._limits = {unit: ceil(share * count) for unit, share in shares.items()}
+        self._limits["answer"] = max(MIN_SAME_ANSWERS, ceil(MAX_ANSWER_SHARE * count))
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def exceeded_unit(self, task: Task) -> str:

@@ -9,6 +9,7 @@ Answers and names can still occur in several splits. `leave_out_shared` leaves s
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ MAX_COMPONENT_SHARE = 0.6
 """Largest share of all tasks that a component may have for `auto` to accept a granularity, and without a warning."""
 _PATH_PARTS = 3
 """Number of parts of a path that make its beginning."""
+_DOTTED_NAME = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _COMMON_NAME = 0.02
 """Share of tasks from which a name is too common to tell a subject, such as that of a software."""
 
@@ -110,9 +112,11 @@ def leave_out_shared(result: SplitResult, recipes: frozenset[str]) -> SplitResul
 
 
 def _task_names(task: Task) -> set[str]:
-    """Return the quoted names and names of several words in a question, normalised."""
+    """Return the quoted names, the names of several words and the dotted names in a question, normalised."""
     names = {normalise(name) for name in find_names(task.question)[:12]}
-    return {name for name in names if len(name.split()) > 1}
+    return {name for name in names if len(name.split()) > 1} | {
+        normalise(name) for name in _DOTTED_NAME.findall(task.question)
+    }
 
 
 def find_components(tasks: Sequence[Task], by: Granularity = "domain") -> dict[str, list[int]]:
