@@ -25,13 +25,11 @@ OBFUSCATION_LEVELS = {
     "common": 1,
     "compare": 1,
     "between": 1,
-    "mention": 1,
     "related": 1,
+    "requires": 1,
     "joined": 2,
-    "blurred": 3,
 }
-"""Level of obfuscation by recipe: 1, descriptions instead of names; 2, descriptions from another page; 3, dates and
-numbers blurred as well."""
+"""Level of obfuscation by recipe: 1, descriptions instead of names; 2, descriptions from another page."""
 PASS_REWARD = 0.5
 """Smallest reward that `webemu eval` counts as a pass."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +21,8 @@ from webemu.rl.tasks.build import Quota
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.recipe import Recipe, Sources
 from webemu.rl.tasks.recipes import CRAWL, english, gold
-from webemu.rl.tasks.recipes.joins import blur
+from webemu.rl.tasks.recipes.alike import draw_alike, is_alike
+from webemu.rl.tasks.recipes.statements import Subject
 from webemu.rl.tasks.recipes.store import load_store
 from webemu.rl.tasks.splits import leave_out_shared, split_tasks
 
@@ -41,7 +45,8 @@ def manual(name: str, does: str, version: str, also: str = "") -> str:
     """Return a page of a manual for one function."""
     last = name.rpartition(".")[2]
     parts = [name, f"{name}(table, depth=42, mode='strict')", does, f"New in version {version}."]
-    parts += ["Parameters:", "depthint, default 42", "The depth is that of the tree which holds the rows of the table."]
+    parts += ["Parameters:", "tablelist", "The rows.", "depthint, default 42", f"The depth of the {last} tree."]
+    parts += [f"New in version 3{version[1:]}.", "modestr", "The mode."]
     parts += ["See also", also] if also else []
     parts += ["Notes", FILL.replace("orchards", f"{last} trees"), "The rows are read in the order of the table."]
     return html(f"{name} — Gridlock 2.1 documentation", *parts)
@@ -65,7 +70,7 @@ PAGES = [
         article(
             "Ferry of Quay sinks at night", "Una Blythe", 19,
             "The ferry of Quay was lost on the way to Borlind at night with sacks of grain from the mills aboard.",
-            "In 1902, the Quay Ferry Company bought a second boat from a yard in Borlind.",
+            "In 1902, the Quay Bridge Company bought a second boat from a yard in Borlind.",
             "Tam Orrin wrote 14 letters to the Ministry of Boats in 1902.",
             "Rosa Keene, 48, was the captain on the night watch.",
             "Redstart is a society for the care of old roofs in the towns of Orvale.",
@@ -122,6 +127,7 @@ def test_facts_of_named_things(crawl: Crawl) -> None:
     }
     assert answers["How old is Peter Vance reported to be?"] == "61"
     assert answers["In which version of Gridlock was gridlock.knot introduced?"] == "1.7.0"
+    assert answers["In which version of Gridlock was the parameter depth of gridlock.knot added?"] == "3.7.0"
     assert not any("news.example" in question or "page" in question for question in answers)
 
 
@@ -134,8 +140,8 @@ def test_two_things_of_one_definition_are_not_asked_for(crawl: Crawl) -> None:
 def test_a_description_stands_for_the_name(crawl: Crawl) -> None:
     answers = ask_all(crawl, "described")
     described = "the Gridlock function that merges three tables along their common index"
-    assert answers[f"In which version of Gridlock was {described} introduced?"] == "1.2.0"
-    assert any("the article saying that the ferry of Quay was lost" in question for question in answers)
+    assert answers[f"In which version of Gridlock was {described.replace('Gridlock ', '')} introduced?"] == "1.2.0"
+    assert any("the article which says that the ferry of Quay was lost" in question for question in answers)
     assert not any("braid" in question for question in answers)
 
 
@@ -149,7 +155,6 @@ def test_another_page_describes(crawl: Crawl) -> None:
     task = next(task for task in joined if task.question == question)
     assert [one.url for one in task.evidence] == [f"{NEWS}/bridge", f"{NEWS}/ferry"]
     assert (task.answers, task.hops) == (("14",), 2)
-    assert question.replace("in 1902", "in the 1900s") in ask_all(crawl, "blurred")
 
 
 def test_what_two_pages_have_in_common(crawl: Crawl) -> None:
@@ -163,24 +168,47 @@ def test_a_reference_by_its_version(crawl: Crawl) -> None:
     assert set(answers.values()) == {"knot"}
 
 
-def test_comparisons(crawl: Crawl) -> None:
+def test_comparisons_of_alike_things(crawl: Crawl) -> None:
     tasks = [task for seed in range(4) for task in tasks_of(crawl, "compare", seed)]
     versions = [task for task in tasks if "Gridlock" in task.question]
     assert versions
     for task in versions:
-        assert task.hops == len({one.url for one in task.evidence}) >= 2
+        assert task.hops == len({source.url for source in task.evidence}) >= 2
         ordered = sorted(task.evidence, key=lambda source: tuple(map(int, source.value.split("."))))
-        winner = ordered[-1 if "last" in task.question else 0]
+        winner = ordered[-1 if "newest" in task.question or "last" in task.question else 0]
         assert f"/{task.answers[1]}.html" in winner.url
 
 
-def test_time_between(crawl: Crawl) -> None:
+def subject(name: str, description: str) -> Subject:
+    return Subject(name, (name,), "Gridlock function", f"that {description}")
+
+
+def test_what_is_alike() -> None:
+    read, load = subject("gridlock.read_rows", "reads rows"), subject("gridlock.read_trees", "loads trees")
+    far = subject("gridlock.weave", "combines the columns of two tables")
+    assert is_alike(read, load)
+    assert not is_alike(read, far)
+    groups = list(draw_alike([far, read, load], lambda thing: thing, 2, lambda group, thing: thing not in group))
+    assert groups == [[read, load], [load, read]]
+
+
+def test_the_version_that_a_program_needs(crawl: Crawl) -> None:
+    tasks = [task for seed in range(4) for task in tasks_of(crawl, "requires", seed)]
+    assert tasks
+    for task in tasks:
+        versions = [tuple(map(int, source.value.split("."))) for source in task.evidence]
+        assert task.answers[0] == task.evidence[-1].value
+        assert versions[-1] == max(versions) > min(versions)
+        assert task.hops == len(versions) >= 2
+
+
+def test_years_between_related_events(crawl: Crawl) -> None:
     answers = ask_all(crawl, "between")
     years = [
         answer for question, answer in answers.items() if question.startswith("How many years after the Old Bridge")
     ]
     assert set(years) == {"31"}
-    assert "13" in {answer for question, answer in answers.items() if "older" in question}
+    assert all("Bridge" in question.partition(" did ")[2] for question in answers)
 
 
 @pytest.mark.parametrize("recipe", CRAWL, ids=lambda recipe: recipe.name)
@@ -240,10 +268,6 @@ def test_english() -> None:
     assert english.choose(("x", "y"), "1", "2") == english.choose(("x", "y"), "1", "2")
 
 
-def test_blur() -> None:
-    assert blur("How many of 340 boats sank in 1983?") == "How many of between 300 and 400 boats sank in the 1980s?"
-
-
 def make(number: int, host: str, answer: str, recipe: str = "fact", question: str = "") -> Task:
     return Task(
         str(number),
@@ -267,6 +291,8 @@ def test_quotas() -> None:
 def test_no_answer_is_a_favourite() -> None:
     quota = Quota({}, 10, frozenset({"fact"}))
     quota.add(make(0, "a.example", "Ada Verin"))
+    assert quota.exceeded_unit(make(1, "b.example", "ada verin")) == ""
+    quota.add(make(2, "c.example", "Ada Verin"))
     assert quota.exceeded_unit(make(1, "b.example", "ada verin")) == "answer ada verin"
     assert quota.exceeded_unit(make(1, "b.example", "ada verin", "table")) == ""
 
@@ -288,3 +314,41 @@ def test_answers_and_names_of_the_held_out_tasks_are_not_learned() -> None:
     }
     assert not answers["train"] & (answers["dev"] | answers["test"])
     assert result.left_out == 20 - len(result.tasks) > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_enough_domains_are_held_out_and_share_nothing_with_train(seed: int) -> None:
+    """A few domains have most tasks, names recur, and some tasks join two domains, as in real crawls."""
+    rng = random.Random(seed)
+    hosts = [f"{rng.choice('abc')}.site{int(40 * rng.random() ** 2)}.example" for _ in range(400)]
+    tasks = []
+    for number, host in enumerate(hosts):
+        name = f"Ada Verin{rng.randrange(300)}" if number % 2 else f"gridlock.knot{rng.randrange(300)}"
+        task = make(
+            number, host, f"answer {rng.randrange(300)}", question=f"What did {name} make in the {number}th year?"
+        )
+        if number % 9 == 0:
+            task = replace(task, evidence=(*task.evidence, Evidence(f"https://{rng.choice(hosts)}/{number}")))
+        tasks.append(task)
+    result = leave_out_shared(split_tasks(tasks, (0.7, 0.15, 0.15), seed, "auto"), frozenset({"fact"}))
+    train = [task for task in result.tasks if task.split == "train"]
+    held_out = [task for task in result.tasks if task.split != "train"]
+    for key in (pages_of, answers_of, names_of):
+        assert not set().union(*map(key, train)) & set().union(*map(key, held_out))
+    unit = {"domain": 1, "host": 2}[result.granularity]
+    domains = [{tuple(one.url.split("/")[2].split(".")[1 - unit :]) for one in task.evidence} for task in tasks]
+    held_out_ids = {task.id for task in held_out}
+    shared = set().union(*(names for task, names in zip(tasks, domains, strict=True) if task.id in held_out_ids))
+    assert len(shared) >= 0.15 * len(set().union(*domains))
+
+
+def pages_of(task: Task) -> set[str]:
+    return {one.url for one in task.evidence}
+
+
+def answers_of(task: Task) -> set[str]:
+    return set(task.answers)
+
+
+def names_of(task: Task) -> set[str]:
+    return set(re.findall(r"Ada Verin\d+|gridlock\.knot\d+", task.question))

@@ -14,10 +14,10 @@ from webemu.rl.tasks.recipes import (
     comparisons,
     definitions,
     joins,
-    mentions,
     page_finding,
     rows,
     structured,
+    versions,
 )
 from webemu.rl.tasks.recipes.chains import CHAINS
 from webemu.rl.tasks.recipes.parsed_page import make_page_recipe
@@ -26,7 +26,6 @@ CRAWL: tuple[Recipe, ...] = (
     Recipe("fact", "crawl", asking.generate_facts, "a fact about a thing that the question names"),
     Recipe("described", "crawl", asking.generate_described, "a fact about a thing that the question describes"),
     Recipe("joined", "crawl", joins.generate_bridges, "a fact about a thing that another page describes"),
-    Recipe("blurred", "crawl", joins.generate_blurred, "the same, with years as decades and numbers as ranges"),
     Recipe("common", "crawl", joins.generate_common, "the one reference that two entries of a manual have in common"),
     Recipe(
         "related", "crawl", joins.generate_related, "which reference of a page has a version that another page states"
@@ -34,9 +33,14 @@ CRAWL: tuple[Recipe, ...] = (
     Recipe(
         "compare", "crawl", comparisons.generate_comparisons, "first, last, largest or smallest of two or three pages"
     ),
-    Recipe("between", "crawl", comparisons.generate_between, "number of days between two articles"),
-    make_page_recipe("column", columns.find_column_facts, "largest, smallest, sum and count of a table's column"),
-    Recipe("mention", "crawl", mentions.generate_mentions, "the one name that two articles share"),
+    Recipe(
+        "requires",
+        "crawl",
+        versions.generate_requirements,
+        "the oldest version that has two or three things of a software",
+    ),
+    Recipe("between", "crawl", comparisons.generate_between, "number of years between two related events"),
+    make_page_recipe("column", columns.find_column_facts, "largest, smallest and sum of a table's column"),
 )
 """Recipes of the family `crawl`, in the order of the docs."""
 LOOKUP: tuple[Recipe, ...] = (

@@ -28,6 +28,8 @@ TASKS_PER_PAGE = 2
 def phrase_question(statement: Statement, subject: str, seed: int) -> str:
     """Return one of the statement's phrasings, chosen by the seed, about a subject."""
     template = english.choose(statement.templates, str(seed), statement.url, statement.relation, statement.value)
+    if statement.subject is not None and subject == statement.subject.described:
+        subject = statement.subject.described_in(template)
     return english.upper_first(template.replace(SUBJECT, subject))
 
 

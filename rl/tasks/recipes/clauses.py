@@ -24,11 +24,12 @@ _SUBJECT = r"(?P<subject>(?:The |An? )?[^,;:()]{3,80}?)"
 _ENDING = r"(?P<ending>(?: [^,;:()]{2,90})?)"
 _NAME = r"[A-Z][\w.’'-]*[a-z](?: (?:[A-Z]\.|(?:de|van|von|der|la|bin|al) )?[A-Z][\w’'-]*[a-z]){1,3}"
 _ROLE_NOUN = (
-    r"(?:president|director|professor|editor|minister|secretary|spokes(?:man|woman|person)|manager|founder|co-founder"
-    r"|author|CEO|chief executive(?: officer)?|mayor|governor|coach|captain|commissioner|attorney|chair(?:man|woman)?"
-    r"|head|leader|owner|curator|advis[eo]r|chief|dean|ambassador|conductor|producer|designer|architect|creator"
+    r"(?:president|director|minister|secretary|manager|founder|co-founder"
+    r"|CEO|chief executive(?: officer)?|mayor|governor|coach|captain|commissioner|chair(?:man|woman)?"
+    r"|head|leader|owner|curator|chief|dean|ambassador|conductor|creator"
     r"|maintainer|lead developer|librarian|archivist|sheriff|prosecutor|superintendent|treasurer|inventor)"
 )
+"""Roles that one person has at a time, or nearly so: a university has many professors."""
 _NUMBER_WORDS = "three four five six seven eight nine eleven twelve".split()
 _COUNT = re.compile(
     rf"{_SUBJECT} (?P<verb>{english.FINITE}) (?P<about>(?:about|around|nearly|some|approximately|exactly|a total of"
@@ -60,7 +61,8 @@ _SECOND_CLAUSE = re.compile(
 )
 _VAGUE_SUBJECT = re.compile(
     r"\b(?:this|these|those|that|it|they|he|she|we|you|many|most|some|all|several|both|each|every|no|another|other|more|few|who"
-    r"|which|and then|one|two|three|there|someone|everyone|people|example|following|above|former|latter)\b",
+    r"|which|and then|one|two|three|there|someone|everyone|people|example|following|above|former|latter|similar|same"
+    r"|such)\b",
     re.IGNORECASE,
 )
 _LEADING_DATE = re.compile(
@@ -332,7 +334,7 @@ def _ask_share(match: re.Match[str]) -> Iterator[_Question]:
     ):
         return
     yield _Question(
-        "percentage", (f"What percentage of {ending}?", f"How many percent of {ending}?"),
+        "percentage", (f"What percentage of {ending}?",),
         tuple(dict.fromkeys([f"{number}%", f"{number} percent", f"{number} per cent", number])), "number", number,
     )  # fmt: skip
 
@@ -343,9 +345,7 @@ def _ask_person(match: re.Match[str]) -> Iterator[_Question]:
     if not is_good_name(name) or _OPENING.match(name):
         return
     if age := parts.get("number"):
-        yield _Question(
-            "age", (f"How old is {name} reported to be?", f"What age is given for {name}?"), (age,), "number", age
-        )
+        yield _Question("age", (f"How old is {name} reported to be?",), (age,), "number", age)
     elif is_good_name(place := parts["place"] or ""):
         yield _Question(
             "base",
@@ -367,11 +367,14 @@ def _ask_definition(match: re.Match[str], parsed: ParsedPage) -> Iterator[_Quest
         or name.lower() in what.lower()
         or not _CAPITAL.search(what)
         or "," in what[:30]
+        # A type of a program in place of a noun: "the StablePtr to a value".
+        or re.match(r"\w*[a-z][A-Z]|I[A-Z][a-z]", what)
     ):
         return
     if (
         (" " not in name and re.search(rf"\b{re.escape(name.lower())}\b", parsed.text) is not None)
         or _TIME_WORDS.search(what)
+        or re.search(r"\b(?:similar|same|such|another|other|professor|writer|editor|developer|correspondent)\b", what)
         or re.search(r"\b(?:it|its|their|his|her|he|she)\b", what)
     ):
         return

@@ -1,10 +1,8 @@
-"""Facts computed from a table's column: the largest and smallest value, the sum, the number of rows with a value."""
+"""Facts computed from a table's column: the largest and smallest value, and the sum."""
 
 from __future__ import annotations
 
-import random
 import re
-from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -30,7 +28,7 @@ _NOT_SUMMED = re.compile(
 
 
 def find_column_facts(parsed: ParsedPage) -> Iterator[PageFact]:
-    """Yield facts about each column of numbers, and about each column that repeats a few values."""
+    """Yield facts about each column of numbers."""
     tables = [table for table in grid.read_tables(parsed.tree, parsed.skip) if isinstance(table, grid.DataTable)]
     for table in tables:
         table_phrase = describe_table(table, tables)
@@ -45,20 +43,18 @@ def find_column_facts(parsed: ParsedPage) -> Iterator[PageFact]:
             if label_rejection_reason(table.columns[column_index]) or _NOT_AMOUNTS.match(table.columns[column_index]):
                 parsed.skip("column is no amount")
             else:
-                yield from _column_facts(parsed, table, column_index, table_phrase)
+                yield from _column_facts(parsed, table, column_index)
 
 
-def _column_facts(
-    parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str
-) -> Iterator[PageFact]:
-    """Yield the facts of one column: extremes and sum, or the count of rows if the cells are no numbers."""
+def _column_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int) -> Iterator[PageFact]:
+    """Yield the facts of one column: extremes and sum."""
     lines = [parsed.find_row(row_index[0], row_index[column_index]) for row_index in table.rows]
     amounts = _amounts([row_index[column_index] for row_index in table.rows])
     if not all(lines):
         parsed.skip("row not in text")
         return
     if amounts is None:
-        yield from _count_facts(parsed, table, column_index, table_phrase, lines)
+        parsed.skip("no numbers")
         return
     for word, extreme in (("largest", max(amounts)), ("smallest", min(amounts))):
         row_index = amounts.index(extreme)
@@ -133,28 +129,3 @@ def _amounts(cells: list[str]) -> list[Decimal] | None:
         return None
     amounts = [values.parse_decimal(one[1]) for one in matches if one]
     return amounts if len({*amounts}) >= 3 else None
-
-
-def _count_facts(
-    parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str]
-) -> Iterator[PageFact]:
-    """Yield the question for the number of rows that have a value, which is chosen at random."""
-    value_counts = Counter(row[column_index] for row in table.rows)
-    repeated_values = [
-        value for value, count in value_counts.items() if 2 <= count < len(table.rows) and _is_category(value)
-    ]
-    if not repeated_values or len(value_counts) > len(table.rows) // 2:
-        parsed.skip("no numbers and no categories")
-        return
-    value = random.Random(parsed.page.url).choice(repeated_values)
-    quotes = [(line, value) for line, row in zip(lines, table.rows, strict=True) if row[column_index] == value]
-    question = (
-        f"How many {_rows_of(table)} {_context(parsed, table)} have "
-        f'"{value}" as their {_lower(table.columns[column_index])}?'
-    )
-    yield PageFact(question, (str(len(quotes)),), "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
-
-
-def _is_category(value: str) -> bool:
-    """True if a cell may name a category: a short name. "Yes" and "no" make no readable question."""
-    return values.is_name(value)

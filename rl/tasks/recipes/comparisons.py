@@ -1,4 +1,4 @@
-"""Questions that compare things of two or three pages (`compare`), or measure the time between two (`between`)."""
+"""Questions that compare things of two or three pages (`compare`), or ask for the years between two (`between`)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,41 @@ from decimal import Decimal
 from webemu.rl.tasks.phrases import content_words
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes import english
+from webemu.rl.tasks.recipes.alike import draw_alike, take_turns
 from webemu.rl.tasks.recipes.asking import is_sound
-from webemu.rl.tasks.recipes.statements import SUBJECT, Statement
+from webemu.rl.tasks.recipes.statements import SUBJECT, Statement, Subject, subject_of
 from webemu.rl.tasks.recipes.store import StatementStore, interleave, load_store
-from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.tasks.task import Task
 
 MAX_GROUPS = 2
 """Largest number of comparisons with the same page."""
-MAX_DAYS = 400
-"""Largest number of days between two dates that are asked for."""
+MIN_YEARS = 3
+"""Smallest number of years between two events that is asked for."""
 YEAR_PHRASE = "the year in which "
 """Beginning of the description of a year."""
-_AGE_NAME = re.compile(r"How old is (.*) reported to be\?")
 _WHEN = re.compile(r"(?:In which year|In what year|When) ((?:did|was|were) .*)\?")
-_PLAIN = frozenset("article saying year published came began founded released".split())
+_VERSION = re.compile(r"\b\d+(?:\.\d+){1,2}\b")
+_PLAIN = frozenset(
+    "article saying year published came began founded released established created opened launched company film book "
+    "novel first with from that university national american international world county state".split()
+)
 """Words of the questions themselves, which relate nothing."""
-_WORKS = frozenset(("published", "date of a thing"))
-"""Relations of works and foundations."""
-_ADVERBS = {
-    "introduced": ("was introduced first", "was introduced last"),
-    "deprecated": ("was deprecated first", "was deprecated last"),
-    "published": ("was published first", "was published last"),
-    "release date": ("was released first", "was released last"),
+_CHOICES = {
+    ("introduced", False): (
+        "Which {product} {noun} is the oldest: {options}?",
+        "Which of these {nouns} has been in {product} for the longest time: {options}?",
+        "We use {product} {version}. Only one of these {nouns} is in it: {options}. What is it called?",
+    ),
+    ("introduced", True): (
+        "Which {product} {noun} is the newest: {options}?",
+        "Which of these {nouns} was added to {product} last: {options}?",
+    ),
+    ("deprecated", False): ("Which of these {nouns} did {product} deprecate first: {options}?",),
+    ("deprecated", True): ("Which of these {nouns} did {product} deprecate last: {options}?",),
 }
-"""Words for the smallest and the largest value of a relation."""
+"""Questions for the first and for the last of several things of a software."""
+_COMPARED = frozenset(("introduced", "deprecated", "published", "release date"))
+"""Relations that are compared, besides defaults."""
 
 
 def _comparable(store: StatementStore) -> dict[tuple[str, str, str], list[Statement]]:
@@ -45,7 +56,7 @@ def _comparable(store: StatementStore) -> dict[tuple[str, str, str], list[Statem
         if (
             statement.amount is None
             or statement.subject is None
-            or not (statement.relation in _ADVERBS or statement.relation.startswith("default"))
+            or not (statement.relation in _COMPARED or statement.relation.startswith("default"))
         ):
             continue
         if statement.subject.kind in ("thing", "article") or store.is_unique_description(statement.subject.described):
@@ -54,20 +65,18 @@ def _comparable(store: StatementStore) -> dict[tuple[str, str, str], list[Statem
 
 
 def _draw_groups(store: StatementStore, size: int, seed: str) -> Iterator[list[Statement]]:
-    """Yield groups of statements from different pages with different amounts, each page in one group."""
-    rng = random.Random(seed)
-    pools = {key: rng.sample(members, len(members)) for key, members in sorted(_comparable(store).items())}
-    waiting: dict[tuple[str, str, str], list[Statement]] = {key: [] for key in pools}
+    """Yield groups of alike things from different pages with different amounts, each page in few groups."""
     pages: Counter[str] = Counter()
-    for key, one in interleave([(key, one) for key, pool in pools.items() for one in pool], lambda pair: pair[0], seed):
-        group = waiting[key]
-        if pages[one.url] >= MAX_GROUPS or any(one.amount == other.amount or one.url == other.url for other in group):
-            continue
-        group.append(one)
-        if len(group) == size:
-            pages.update(member.url for member in group)
-            waiting[key] = []
-            yield group
+
+    def fits(group: Sequence[Statement], statement: Statement) -> bool:
+        is_new = all(one.url != statement.url and one.amount != statement.amount for one in group)
+        return is_new and pages[statement.url] < MAX_GROUPS
+
+    rng = random.Random(seed)
+    pools = [rng.sample(members, len(members)) for _, members in sorted(_comparable(store).items())]
+    for group in take_turns([draw_alike(pool, subject_of, size, fits) for pool in pools]):
+        pages.update(statement.url for statement in group)
+        yield group
 
 
 def generate_comparisons(sources: Sources, seed: int) -> Iterator[Task]:
@@ -77,35 +86,45 @@ def generate_comparisons(sources: Sources, seed: int) -> Iterator[Task]:
     for size in (3, 2):
         for group in _draw_groups(store, size, f"{seed}:compare:{size}"):
             task = _ask_author(group, authors, seed) or _ask_name(group, seed)
-            if task is not None and all(is_sound(sources.crawl, "compare", one, task.question) for one in group):
+            # The version that the winner came with may stand in the question; its name is the answer.
+            question = _VERSION.sub("", task.question) if task else ""
+            if task is not None and all(is_sound(sources.crawl, "compare", one, question) for one in group):
                 yield task
 
 
 def _ask_name(group: Sequence[Statement], seed: int) -> Task | None:
     """Return the question which of several things is the first or the last; None if one has no description."""
-    things = [one.subject for one in group if one.subject]
+    things = [subject_of(statement) for statement in group]
     if not all(thing.description for thing in things):
         return None
-    adverb, winner = _extreme(group, seed)
-    kind = things[0].kind
-    number = "two" if len(group) == 2 else "three"
-    listed = english.join_list([f"the one {thing.description}" for thing in things])
-    question = english.choose(
-        (
-            f"Of these {english.plural(kind)}, which one {adverb}: {listed}?",
-            f"Think of {number} {english.plural(kind)}: {listed}. Which of them {adverb}?",
-        ),
-        *(str(seed), group[0].url),
-    )
-    question += " Give its headline." if kind == "article" else ""
-    if winner.subject is None or any(
-        thing.name.rpartition(".")[2].lower() in question.lower().split() for thing in things
-    ):
+    is_last, winner = _extreme(group, seed)
+    question = _phrase_choice(group, things, is_last, winner, seed)
+    words = question.lower().split()
+    if any(thing.name.rpartition(".")[2].lower() in words for thing in things):
         return None
     # The page that has the answer comes last.
     evidence = tuple(one.evidence for one in (*(one for one in group if one is not winner), winner))
-    names = winner.subject.names
-    return Task("", question, names, evidence, len(group), "compare", "name")
+    return Task("", question, subject_of(winner).names, evidence, len(group), "compare", "name")
+
+
+def _phrase_choice(
+    group: Sequence[Statement], things: Sequence[Subject], is_last: bool, winner: Statement, seed: int
+) -> str:
+    """Return the question which of several described things is the first or the last, or has the larger default."""
+    product, relation = things[0].product, group[0].relation
+    noun = things[0].kind.removeprefix(f"{product} ")
+    options = english.join_list([f"the one {thing.description}" for thing in things], "or")
+    names = {"product": product, "noun": noun, "nouns": english.plural(noun), "options": options}
+    if relation.startswith("default"):
+        size = ("smaller", "smallest") if not is_last else ("larger", "largest")
+        names |= {"size": size[len(group) > 2], "parameter": relation.removeprefix("default of ")}
+        return "Which {product} {noun} has the {size} default of {parameter}: {options}?".format(**names)
+    if noun == "article":
+        ending = f"appeared {'last' if is_last else 'first'}"
+        return f"Which article {ending}: {options}? Give its headline."
+    templates = _CHOICES[relation, is_last]
+    names["version"] = winner.value
+    return english.choose(templates, str(seed), group[0].url).format(**names)
 
 
 def _ask_author(group: Sequence[Statement], authors: dict[str, Statement], seed: int) -> Task | None:
@@ -113,22 +132,20 @@ def _ask_author(group: Sequence[Statement], authors: dict[str, Statement], seed:
     members = [authors[one.url] for one in group if one.url in authors]
     if len(members) < len(group) or len({one.answers[0].split()[-1] for one in members}) < len(group):
         return None
-    adverb, winner = _extreme(group, seed)
-    things = [one.subject.described or one.subject.name for one in group if one.subject]
-    options = english.join_list(things)
-    noun = english.choose(("Who wrote the one that", "Who is the author of the one that"), str(seed), group[0].url)
-    question = f"Here are {'two' if len(group) == 2 else 'three'} works: {options}. {noun} {adverb}?"
+    is_last, winner = _extreme(group, seed)
+    options = english.join_list([subject_of(one).described or subject_of(one).name for one in group])
+    start = english.choose(("Who wrote", "Who is the author of"), str(seed), group[0].url)
+    size = ("older", "oldest") if not is_last else ("newer", "newest")
+    question = f"{start} the {size[len(group) > 2]} of {options}?"
     evidence = (*(one.evidence for one in group), authors[winner.url].evidence)
     return Task("", question, authors[winner.url].answers, evidence, len(group), "compare", "name")
 
 
-def _extreme(group: Sequence[Statement], seed: int) -> tuple[str, Statement]:
-    """Return the words for one end of the order, and the statement at that end."""
+def _extreme(group: Sequence[Statement], seed: int) -> tuple[bool, Statement]:
+    """Return whether the last or largest is asked for, and the statement at that end of the order."""
     is_last = english.choose(("first", "last"), str(seed), group[-1].url, group[-1].value) == "last"
     ordered = sorted(group, key=_order)
-    relation = group[0].relation
-    sizes = [f"has the {size} {relation.replace('default of', 'default value of')}" for size in ("smallest", "largest")]
-    return _ADVERBS.get(relation, sizes)[is_last], ordered[-1 if is_last else 0]
+    return is_last, ordered[-1 if is_last else 0]
 
 
 def _order(statement: Statement) -> tuple[int | Decimal, ...]:
@@ -139,30 +156,26 @@ def _order(statement: Statement) -> tuple[int | Decimal, ...]:
     return (amount.toordinal(),) if isinstance(amount, date) else (amount or Decimal(0),)
 
 
-def _years_between(sources: Sources, store: StatementStore, seed: int) -> Iterator[Task]:
+def generate_between(sources: Sources, seed: int) -> Iterator[Task]:
     """Yield questions for the years between two events that different pages tell of."""
-    dated = [one for one in store.statements if one.answer_phrase.startswith(YEAR_PHRASE)]
+    dated = [one for one in load_store(sources.crawl).statements if one.answer_phrase.startswith(YEAR_PHRASE)]
     pool = list(interleave(dated, lambda statement: statement.host, f"{seed}:years"))
     # Each event is in at most two questions, once with each of two others.
     pool += pool[1:]
     while len(pool) >= 2:
         first = pool.pop(0)
-        candidates = [
-            one for one in pool if one.url != first.url and _years(first, one) >= 3 and _are_related(first, one)
-        ]
-        # Events of one site are more likely to be asked about together.
-        second = next((one for one in candidates if one.host == first.host), candidates[0] if candidates else None)
+        second = next((one for one in pool if _years(first, one) >= MIN_YEARS and _are_related(first, one)), None)
         if second is None:
             continue
         pool.remove(second)
         early, late = sorted((first, second), key=_order)
-        question = _ask_years(early, late, seed)
+        question = _ask_years(early, late)
         if question and all(is_sound(sources.crawl, "between", one, question) for one in (early, late)):
             years, evidence = _years(early, late), (early.evidence, late.evidence)
             yield Task("", question, (str(years), f"{years} years"), evidence, 2, "between", "number")
 
 
-def _ask_years(early: Statement, late: Statement, seed: int) -> str:
+def _ask_years(early: Statement, late: Statement) -> str:
     """Return the question for the years between two events; empty if the second has no fitting phrasing."""
     event = early.answer_phrase.removeprefix(YEAR_PHRASE)
     asks = next((match[1] for one in late.templates if (match := _WHEN.fullmatch(one))), "")
@@ -171,65 +184,18 @@ def _ask_years(early: Statement, late: Statement, seed: int) -> str:
     texts = [
         text.replace(SUBJECT, one.subject.name if one.subject else "") for text, one in ((event, early), (asks, late))
     ]
-    question = english.choose(
-        ("How many years after {0} {1}?", "{0} in one year. How many years later {1}?"),
-        *(str(seed), early.url, late.url),
-    ).format(*texts)
-    return english.upper_first(question)
-
-
-def _years_older(sources: Sources, store: StatementStore, seed: int) -> Iterator[Task]:
-    """Yield questions for the difference between the ages that two pages give for two people."""
-    pool = list(
-        interleave(
-            [one for one in store.statements if one.relation == "age"], lambda statement: statement.host, f"{seed}:age"
-        )
-    )
-    for first, second in zip(pool[::2], pool[1::2], strict=False):
-        old, young = sorted((first, second), key=lambda statement: -int(statement.value))
-        names = [_AGE_NAME.sub(r"\1", one.templates[0]) for one in (old, young)]
-        years = int(old.value) - int(young.value)
-        question = f"How many years older than {names[1]} is {names[0]}, by the ages that news reports give for them?"
-        if (
-            old.url != young.url
-            and years >= 2
-            and all(is_sound(sources.crawl, "between", one, question) for one in (old, young))
-        ):
-            yield Task(
-                "", question, (str(years), f"{years} years"), (old.evidence, young.evidence), 2, "between", "number"
-            )
+    return f"How many years after {texts[0]} {texts[1]}?"
 
 
 def _are_related(first: Statement, second: Statement) -> bool:
-    """True if somebody may think of both at once: they are of one site, both are works, or they share a word."""
-    if first.host == second.host or {first.relation, second.relation} <= _WORKS:
-        return True
-    words = [set(content_words(one.answer_phrase.removeprefix(YEAR_PHRASE))) - _PLAIN for one in (first, second)]
-    return any(len(word) > 3 for word in words[0] & words[1])
+    """True if two pages tell of events that share a word, so that somebody may think of both at once."""
+    words = [
+        {word for word in content_words(one.answer_phrase.removeprefix(YEAR_PHRASE)) if len(word) > 3} - _PLAIN
+        for one in (first, second)
+    ]
+    return first.url != second.url and bool(words[0] & words[1])
 
 
 def _years(first: Statement, second: Statement) -> int:
     """Return the number of years between two dated statements."""
     return abs(int(_order(first)[0] - _order(second)[0]))
-
-
-def generate_between(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield questions for the number of years between two events, or of days between two articles."""
-    store = load_store(sources.crawl)
-    yield from _years_between(sources, store, seed)
-    yield from _years_older(sources, store, seed)
-    for first, second in _draw_groups(store, 2, f"{seed}:between"):
-        if not isinstance(first.amount, date) or not isinstance(second.amount, date):
-            continue
-        early, late = sorted((first, second), key=_order)
-        days = int(_order(late)[0] - _order(early)[0])
-        things = [one.subject.described or one.subject.name for one in (early, late) if one.subject]
-        is_apart = (
-            first.host != second.host and not set(content_words(things[0])) & set(content_words(things[1])) - _PLAIN
-        )
-        if not 3 <= days <= MAX_DAYS or is_apart:
-            continue
-        question = f"How many days after {things[0]} was {things[1]} published?"
-        evidence = tuple(Evidence(one.url, one.quote, one.value, one.digest) for one in (early, late))
-        if all(is_sound(sources.crawl, "between", one, question) for one in (first, second)):
-            yield Task("", question, (str(days), f"{days} days"), evidence, 2, "between", "number")

@@ -39,6 +39,18 @@ _VERSION = re.compile(
     r"(?P<kind>New in version|Added in version|Deprecated since version|Changed in version) "
     r"(?P<version>\d+(?:\.\d+){1,2})\b.*"
 )
+_CONTRADICTED = re.compile(r"deprecated .{0,80}?\b(?:in|since) (?:[A-Za-z]+ )?\d")
+"""A second version in a line about a deprecation, which may be another one."""
+_PARAMETERS = re.compile(r"[(,] ?(?P<name>[a-z]\w{2,})(?=[=,)])")
+_PARAMETER_VERSION = re.compile(r"New in version (?P<version>\d+(?:\.\d+){1,2})\.")
+MAX_BLOCK_CHARACTERS = 600
+"""Largest number of characters that the description of a parameter may have to be quoted."""
+_REPLACED = re.compile(
+    r"(?:Deprecated since version [\d.]+: |Deprecated: |Caution: \w+ is obsolete\. )[Uu]se (?P<name>[A-Za-z_][\w.]*\w)"
+    r"(?:\(\))? (?:instead|in all new code)\."
+)
+_IMPLEMENTS = re.compile(r"Implements interfaces: (?P<name>[\w.]+)")
+_IMPLEMENTED = re.compile(r"Known implementations: (?P<name>[\w.]+)")
 _DEFAULT = re.compile(r"\b(?P<name>[a-z]\w{2,})=(?P<value>-?\d[\d.e+-]*|'[a-z][\w -]+')(?=[,)])")
 _TRIVIAL_DEFAULTS = frozenset(("0.0", "1.0", "0.5", "100", "propagate", "ignore", "raise", "auto"))
 _SECTION_TITLES = frozenset(
@@ -160,7 +172,9 @@ def find_interface_statements(parsed: ParsedPage, entries: tuple[Entry, ...]) ->
     """Yield the versions and defaults of what a page documents."""
     for entry in entries:
         yield from _read_versions(parsed, entry)
+        yield from _read_parameter_versions(parsed, entry)
         yield from _read_defaults(parsed, entry)
+        yield from _read_relations(parsed, entry)
 
 
 def _states(line: str, value: str) -> bool:
@@ -170,13 +184,13 @@ def _states(line: str, value: str) -> bool:
 
 def _read_versions(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
     """Yield the version in which the thing itself was added or deprecated."""
-    product = entry.subject.kind.rpartition(" ")[0]
+    product = entry.subject.product
     for line in entry.lines[:12]:
         # Below the parameters, a version is that of a parameter.
         if line.lower().rstrip(":") in _SECTION_TITLES:
             return
         match = _VERSION.fullmatch(line)
-        if match is None or match["kind"] == "Changed in version":
+        if match is None or match["kind"] == "Changed in version" or _CONTRADICTED.search(line):
             continue
         is_new = not match["kind"].startswith("Deprecated")
         templates = (
@@ -192,8 +206,80 @@ def _read_versions(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
         )
         version = tuple(map(int, match["version"].split(".")))
         yield _statement(
-            parsed, entry, "introduced" if is_new else "deprecated", templates, match["version"], line, version
+            *(parsed, entry, "introduced" if is_new else "deprecated", templates, match["version"], line, version),
+            SUBJECT if is_new else "",
         )
+
+
+def _read_parameter_versions(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
+    """Yield the versions in which parameters were added, where the block of a parameter ends with its version."""
+    product, names = entry.subject.product, [match["name"] for match in _PARAMETERS.finditer(entry.signature)]
+    for name, block in _parameter_blocks(entry.lines, names):
+        match = _PARAMETER_VERSION.fullmatch(block[-1])
+        quote = " ".join(block)
+        if match is None or len(block) < 2 or quote.count(" version ") > 1 or len(quote) > MAX_BLOCK_CHARACTERS:
+            continue
+        topic = f"the parameter {name} of {SUBJECT}"
+        templates = (
+            f"Since which version of {product} does {SUBJECT} have the parameter {name}?",
+            f"In which version of {product} was {topic} added?",
+        )
+        version = tuple(map(int, match["version"].split(".")))
+        yield _statement(parsed, entry, "parameter added", templates, match["version"], quote, version, topic)
+
+
+def _parameter_blocks(lines: tuple[str, ...], names: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each parameter with the lines about it, from the section "Parameters"."""
+    start = next((number for number, line in enumerate(lines) if line.lower().rstrip(":") == "parameters"), len(lines))
+    remaining, name, block = list(names), "", list[str]()
+    for line in lines[start + 1 :]:
+        is_end = line.lower().rstrip(":") in _SECTION_TITLES or line == "See also"
+        # The text has no space between a name and its type; parameters come in the order of the signature.
+        following = "" if is_end else next((one for one in remaining if line.startswith(one)), "")
+        if (is_end or following) and name:
+            yield name, block
+        if is_end:
+            return
+        if following:
+            remaining = remaining[remaining.index(following) + 1 :]
+            name, block = following, []
+        block.append(line)
+
+
+def _read_relations(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
+    """Yield what replaces a deprecated thing, which interface a class implements, and what implements an interface."""
+    for line in entry.lines[:14]:
+        if line.lower().rstrip(":") in _SECTION_TITLES:
+            return
+        # A private name is an accident of the program.
+        if "._" in line:
+            continue
+        if match := _REPLACED.match(line):
+            templates = (
+                f"What should be used instead of {SUBJECT}, which is deprecated?",
+                f"Since {SUBJECT} is deprecated, what is recommended in its place?",
+            )
+            phrase = f"the recommended replacement of {SUBJECT}"
+            yield _relation(parsed, entry, "replacement", templates, match["name"], line, phrase)
+        elif match := _IMPLEMENTS.fullmatch(line):
+            templates = (f"Which interface does {SUBJECT} implement?", f"Which interface is implemented by {SUBJECT}?")
+            phrase = f"the interface that {SUBJECT} implements"
+            yield _relation(parsed, entry, "interface", templates, match["name"], line, phrase)
+        elif match := _IMPLEMENTED.fullmatch(line):
+            templates = (f"Which class implements {SUBJECT}?", f"What is the only class that implements {SUBJECT}?")
+            phrase = f"the class that implements {SUBJECT}"
+            yield _relation(parsed, entry, "implementation", templates, match["name"], line, phrase)
+
+
+def _relation(
+    parsed: ParsedPage, entry: Entry, relation: str, templates: tuple[str, ...], name: str, line: str, phrase: str
+) -> Statement:
+    """Return a statement whose answer is another documented thing."""
+    page, parts = parsed.page, name.split(".")
+    answers = tuple(dict.fromkeys([name, parts[-1], ".".join(parts[-2:]), ".".join(parts[1:]) or name]))
+    return Statement(
+        *(page.url, page.digest, page.host, relation, templates, answers, "name", line, name, entry.subject, phrase)
+    )
 
 
 def _read_defaults(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
@@ -209,8 +295,7 @@ def _read_defaults(parsed: ParsedPage, entry: Entry) -> Iterator[Statement]:
         amount = Decimal(value) if re.fullmatch(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", value) else None
         templates = (
             f"What is the default value of the parameter {name} of {SUBJECT}?",
-            f"Which value does the parameter {name} of {SUBJECT} have by default?",
-            f"If {name} is not given, which value does {SUBJECT} use for it?",
+            f"Which value does {SUBJECT} use for {name} by default?",
         )
         yield _statement(parsed, entry, f"default of {name}", templates, value, line, amount)
 
@@ -223,11 +308,21 @@ def _statement(
     value: str,
     quote: str,
     amount: tuple[int, ...] | Decimal | None,
+    topic: str = "",
 ) -> Statement:
     """Return a statement about an entry."""
     page = parsed.page
     kind: AnswerType = "number" if re.fullmatch(r"-?\d+(?:\.\d+)?", value) else "name"
+    answers = _version_spellings(value) if isinstance(amount, tuple) else (value,)
     return Statement(
-        *(page.url, page.digest, page.host, relation, templates, (value,), kind, quote, value),
-        *(entry.subject, "", amount),
+        *(page.url, page.digest, page.host, relation, templates, answers, kind, quote, value),
+        *(entry.subject, "", amount, topic),
     )  # fmt: skip
+
+
+def _version_spellings(version: str) -> tuple[str, ...]:
+    """Return a version as it is written, and with or without a zero at its end: people call 1.5.0 "1.5"."""
+    parts = version.split(".")
+    if len(parts) == 2:
+        return version, f"{version}.0"
+    return (version, ".".join(parts[:2])) if parts[2:] == ["0"] else (version,)

@@ -1,73 +1,93 @@
-"""Questions over two pages: one page describes what the other tells about (`joined`, `blurred`, `related`), or both
-refer to the answer (`common`).
+"""Questions over two pages: one page describes what the other tells about (`joined`, `related`), or both refer to the
+answer (`common`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from webemu.rl.tasks.phrases import find_names
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes import english
+from webemu.rl.tasks.recipes.alike import draw_alike
 from webemu.rl.tasks.recipes.asking import group_of, is_sound, make_task, phrase_question, usable
 from webemu.rl.tasks.recipes.interfaces import Entry
-from webemu.rl.tasks.recipes.statements import SUBJECT, Statement
+from webemu.rl.tasks.recipes.statements import SUBJECT, Statement, Subject, subject_of
 from webemu.rl.tasks.recipes.store import StatementStore, interleave, load_store
 from webemu.rl.tasks.task import Task
 from webemu.rl.verify import normalise
 
 MAX_NAMESAKES = 3
 """Largest number of statements that describe one name; more make the name a common one."""
-_YEAR = re.compile(r"\b(in|In) ((?:1[5-9]|20)\d)\d\b")
-_COUNT = re.compile(r"\b([1-9]\d{1,5}) (?=[a-z]{3,}s\b)")
+MAX_PER_NAME = 2
+"""Largest number of questions with the description of one name."""
+MEMBER = "member"
+"""Relation of a documented thing to its module."""
+DOCUMENTED = frozenset(("replacement", "interface", "implementation"))
+"""Relations whose answer is a documented thing."""
 
 
 def generate_bridges(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield questions about a thing that is described by what another page says of it."""
-    yield from _join_names(sources, seed, "joined")
-
-
-def generate_blurred(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield bridges whose years are blurred to decades and whose numbers are blurred to ranges."""
-    yield from _join_names(sources, seed, "blurred")
-
-
-def _join_names(sources: Sources, seed: int, recipe: str) -> Iterator[Task]:
-    """Yield questions in which a name is replaced by words of another page."""
+    """Yield questions in which a name is replaced by what another page says of it: its role, its class, its year."""
     store = load_store(sources.crawl)
-    by_name: defaultdict[str, list[Statement]] = defaultdict(list)
+    describing, per_first = _by_answer(store), Counter[str]()
+    for last in interleave(usable(store), group_of, f"{seed}:joined"):
+        for name in _names_in(last):
+            key = normalise(name)
+            options = [one for one in describing.get(key, ()) if one.url != last.url and _is_clear_for(one, last)]
+            # Many things happen in a year, and each of them tells which year it is; a module has many members.
+            is_clear = len(options) <= MAX_NAMESAKES or name.isdigit() or options[0].relation == MEMBER
+            if not options or not is_clear or per_first[key] >= MAX_PER_NAME:
+                continue
+            first = options[per_first[key] % len(options)]
+            question = _replace_name(last, name, first, seed)
+            if not question or _names_both(question, name) or not is_sound(sources.crawl, "joined", last, question):
+                continue
+            per_first[key] += 1
+            yield make_task("joined", question, [first, last])
+            break
+
+
+def _by_answer(store: StatementStore) -> dict[str, list[Statement]]:
+    """Return the statements that describe their answer, and the members of modules, by the normalised answer."""
+    by_answer: defaultdict[str, list[Statement]] = defaultdict(list)
     for statement in store.statements:
         for key in {normalise(answer) for answer in statement.answers} if statement.answer_phrase else ():
-            by_name[key].append(statement)
-    per_first: Counter[str] = Counter()
-    for last in interleave(usable(store), group_of, f"{seed}:{recipe}"):
-        for name in _names_in(last):
-            describing = [one for one in by_name.get(normalise(name), ()) if one.url != last.url]
-            # Many things happen in a year, and each of them tells which year it is.
-            is_clear = 0 < len(describing) <= MAX_NAMESAKES or (describing and name.isdigit())
-            if not is_clear or per_first[normalise(name)] >= 2:
-                continue
-            first = describing[per_first[normalise(name)] % len(describing)]
-            question = _replace_name(last, name, first, seed)
-            blurred = blur(question)
-            question = blurred if recipe == "blurred" else question
-            if not question or (recipe == "blurred" and blurred == _replace_name(last, name, first, seed)):
-                continue
-            if _names_both(question, name) or not is_sound(sources.crawl, recipe, last, question):
-                continue
-            per_first[normalise(name)] += 1
-            yield make_task(recipe, question, [first, last])
-            break
+            by_answer[key].append(statement)
+    for url, digest, host, entry in store.entries:
+        subject, module = entry.subject, entry.subject.name.rpartition(".")[0]
+        if module and store.is_unique_description(subject.described):
+            phrase = f"the module of {subject.product} that has {subject.described_in(subject.product)}"
+            by_answer[normalise(module)].append(
+                Statement(
+                    *(url, digest, host, MEMBER, (phrase,), (module,), "name", entry.lines[0], entry.lines[0]),
+                    *(subject, phrase),
+                )
+            )
+    return by_answer
+
+
+def _is_clear_for(first: Statement, last: Statement) -> bool:
+    """True if a statement describes a thing that the question of another is about, and not one of the same name."""
+    if first.relation in DOCUMENTED:
+        is_same = last.subject is not None and last.subject.name in (first.answers[0], _name_of_neighbour(first))
+        return is_same and first.subject is not None and first.subject.name not in last.answers
+    return first.relation != MEMBER or (last.subject is not None and last.subject.kind == "thing")
+
+
+def _name_of_neighbour(statement: Statement) -> str:
+    """Return the full name of the answer of a statement if it belongs where the subject does."""
+    owner = statement.subject.name.rpartition(".")[0] if statement.subject else ""
+    return f"{owner}.{statement.answers[0]}"
 
 
 def _names_in(statement: Statement) -> list[str]:
     """Return the names in a statement's question that may be replaced: its subject, or names of several words."""
     if statement.subject is not None:
-        return [statement.subject.name.strip('"')]
+        return [name.strip('"') for name in statement.subject.names]
     names = find_names(statement.templates[0])
     years = re.findall(r"\bin ((?:1[5-9]|20)\d\d)\b", statement.templates[0])
     return [*years, *(name for name in names[1:] + names[:1] if len(name) > 5)]
@@ -86,19 +106,6 @@ def _replace_name(last: Statement, name: str, first: Statement, seed: int) -> st
 def _names_both(question: str, name: str) -> bool:
     """True if the question still has the name that it should only describe."""
     return f" {normalise(name)} " in f" {normalise(question)} "
-
-
-def blur(question: str) -> str:
-    """Return the question with years as decades and counts as ranges: "in 1983" becomes "in the 1980s"."""
-    question = _YEAR.sub(lambda match: f"{match[1]} the {match[2]}0s", question)
-    return _COUNT.sub(lambda match: f"{_range(int(match[1]))} ", question)
-
-
-def _range(number: int) -> str:
-    """Return a range around a number, with round ends."""
-    step = 10 ** (len(str(number)) - 1)
-    low = number // step * step
-    return f"between {low:,} and {low + step:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +136,26 @@ def _references(store: StatementStore) -> dict[tuple[str, str], list[Reference]]
 
 
 def generate_common(sources: Sources, seed: int) -> Iterator[Task]:
-    """Yield questions for the one thing that two pages both refer to. Each page alone refers to several."""
+    """Yield questions for the one thing that two alike pages both refer to. Each page alone refers to several."""
     store, per_page = load_store(sources.crawl), Counter[str]()
     names = NameIndex(store)
-    references = {key: links for key, links in _references(store).items() if 2 <= len(links) <= 6}
+    references = {key: links for key, links in _references(store).items() if 2 <= len(links) <= 12}
+
+    def fits(group: Sequence[Reference], reference: Reference) -> bool:
+        page = reference.source[0]
+        return not per_page[page] and all(one.source[0] != page and _share_only(one, reference) for one in group)
+
     for key in interleave(list(references), lambda key: key[0], f"{seed}:common"):
-        for first, second in combinations(references[key], 2):
-            pages = (first.source[0], second.source[0])
-            if pages[0] == pages[1] or max(per_page[page] for page in pages) or not _share_only(first, second):
-                continue
+        for first, second in draw_alike(references[key], _source_of, 2, fits):
             if (task := _common_task(sources, store, names, first, second, seed)) is not None:
-                per_page.update(pages)
+                per_page.update((first.source[0], second.source[0]))
                 yield task
                 break
+
+
+def _source_of(reference: Reference) -> Subject:
+    """Return the thing whose page has a reference."""
+    return reference.source[3].subject
 
 
 def _share_only(first: Reference, second: Reference) -> bool:
@@ -162,14 +176,16 @@ def _common_task(
     # Two things of the same last name are no common reference.
     if len(targets) > 1:
         return None
+    product, last_part = subjects[0].product, first.spelling.rpartition(".")[2]
+    noun = "class" if last_part[:1].isupper() else "function"
     question = english.choose(
         (
-            'Under "See also", the documentation of {0} and that of {1} have one reference in common. Which?',
-            'Which reference under "See also" do {0} and {1} share in their documentation?',
-            "A programmer reads about {0}, then about {1}. Which related function or class do both of them point to?",
+            "Which {2} {3} is related both to {0} and to {1}, according to their documentation?",
+            "Is there a {2} {3} that is related to {0} as well as to {1}? Which one does the documentation of both "
+            "name?",
         ),
         *(str(seed), first.spelling, first.source[0]),
-    ).format(subjects[0].described, subjects[1].described)
+    ).format(*(subject.described_in(product) for subject in subjects), product, noun)
     spellings = [first.spelling, second.spelling, first.spelling.rpartition(".")[2]]
     names = tuple(dict.fromkeys([*spellings, *targets]))
     statements = [one.as_statement(names) for one in (first, second)]
@@ -231,15 +247,15 @@ def _related_task(
 ) -> Task | None:
     """Return the question for a thing by the entry that refers to it and the version that added or deprecated it."""
     entry = source[3]
-    product, _, noun = entry.subject.kind.rpartition(" ")
-    change = "was introduced in" if last.relation == "introduced" else "has been deprecated since"
+    product, noun = entry.subject.product, _noun_of(last)
+    change = "was added in" if last.relation == "introduced" else "has been deprecated since"
     question = english.choose(
         (
-            'Which of the things that the documentation of {0} lists under "See also" {1} {2} {3}?',
-            'The documentation of {0} refers to several others under "See also". Which of them {1} {2} {3}?',
+            "Which {4} related to {0} {1} {2} {3}?",
+            "The documentation of {0} refers to several others. Which of them {1} {2} {3}?",
         ),
         *(str(seed), source[0], spelling),
-    ).format(entry.subject.described, change, product, last.value)
+    ).format(entry.subject.described_in(product), change, product, last.value, noun)
     if last.subject is None or entry.subject.name.rpartition(".")[2].lower() in question.lower().split():
         return None
     names = tuple(dict.fromkeys([spelling, *last.subject.names]))
@@ -250,7 +266,13 @@ def _related_task(
     # The line of the version does not name the thing, so the page's own line of its name is evidence as well.
     heading = replace(last, quote=heading_line, value=last.subject.name.rpartition(".")[2])
     task = make_task("related", question, [reference, heading, replace(last, answers=names, answer_type="name")])
-    return task if noun else None
+    return task if product else None
+
+
+def _noun_of(statement: Statement) -> str:
+    """Return the noun for the subject of a statement: function, class. A page seldom tells attributes from methods."""
+    noun = subject_of(statement).kind.rpartition(" ")[2]
+    return "method" if noun == "attribute" else noun
 
 
 def _heading_of(store: StatementStore, statement: Statement) -> str:

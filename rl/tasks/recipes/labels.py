@@ -45,6 +45,8 @@ _FURTHER_KEYS = frozenset(
     " region".split()
 )
 """Keys that read well in "what is the ... of"."""
+_PERSON_KEYS = frozenset("author creator director producer founder maintainer designer architect".split())
+"""Keys whose values are people or organisations."""
 _PAIR_LINE = re.compile(r"(?P<key>[A-Z][A-Za-z ]{2,28}):\s+(?P<value>\S.{0,120})")
 _SURNAME_FIRST = re.compile(
     r"(?P<last>[A-Z][\w'’-]+), (?P<first>[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*?)(?:,? (?:\(|b\. |\d).*)?"
@@ -54,6 +56,22 @@ MIN_BOX_ROWS = 2
 _MAX_TITLE_WORDS = 14
 MIN_SHARED_WORDS = 1
 """Smallest number of content words that a description shares with the headline."""
+
+
+_LEANING = re.compile(
+    r"\b(?:however|even|also|too|though|therefore|thus|still|already|instead|meanwhile|moreover|as well|other|another"
+    r"|such|again|here|there|now|today|tonight|yesterday|recent(?:ly)?|the day|this|these|those|it|they|he|she|we|you"
+    r"|your|our|my|his|her|their|its|him|them)\b|[–—;:?!()]| - ",
+    re.IGNORECASE,
+)
+"""Words of sentences that make sense only with the sentence before, or on the day of writing."""
+_LEANING_START = re.compile(
+    r"(?:[A-Z]\w+ly|In|On|At|By|For|From|With|If|When|While|After|Before|Since|As|But|And|Or|So|Yet|Both|All|Some|Many"
+    r"|Most|Several|Shortly|Again|One|Two|Three|Any|Each|Every|No|Not|To|Of|Another|Instead|Here|There|What|Who|How|Why)\b"
+)
+"""First words of sentences that are no subject, or a subject that the sentence before explains."""
+_EARLY_WORDS = 5
+"""Number of words at the beginning of a sentence among which a name or a year must be."""
 
 
 def find_label_statements(parsed: ParsedPage) -> Iterator[Statement]:
@@ -76,7 +94,12 @@ def name_thing(parsed: ParsedPage) -> Subject | None:
     candidates = [title, *(title.split(": ", 1)[1:]), *(title.split(" - ", 1)[:1])]
     lines = {re.sub(r"\s*\(c?\d{4}\)$", "", line).lower() for line in parsed.lines if len(line) < 150}
     for name in candidates:
-        if name.lower() in lines and len(name.split()) <= _MAX_TITLE_WORDS and not re.search(r"[?!|\"]", name):
+        if (
+            name.lower() in lines
+            and "._" not in name
+            and len(name.split()) <= _MAX_TITLE_WORDS
+            and not re.search(r"[?!|\"]", name)
+        ):
             quoted = name if len(name.split()) == 1 or (len(name.split()) == 2 and name.istitle()) else f'"{name}"'
             return Subject(quoted, (name,))
     return None
@@ -107,6 +130,9 @@ def _label_statement(parsed: ParsedPage, subject: Subject, key: str, value: str,
         return None
     kind, answers, amount = typed
     relation = key.lower()
+    # The account of somebody is no name.
+    if relation in _PERSON_KEYS and not value[:1].isupper():
+        return None
     # A bare year under "Date" is that of publication.
     if relation == "date" and re.fullmatch(r"1[5-9]\d\d|20\d\d", value):
         relation = "published"
@@ -186,13 +212,14 @@ def describe_article(parsed: ParsedPage) -> tuple[str, str] | None:
     is_common = re.search(rf"\b{re.escape(first.lower())}\b", parsed.text) is not None
     is_common = is_common and re.search(rf"[a-z,] {re.escape(first)}\b", parsed.text) is None
     words = english.lower_first(sentence) if is_common or first in ("The", "A", "An") else sentence
-    return f"saying that {words.removesuffix('.')}", sentence
+    return f"which says that {words.removesuffix('.')}", sentence
 
 
 def _read_article(parsed: ParsedPage) -> Iterator[Statement]:
     """Yield author and day of publication of an article, which its first good sentence describes."""
     described = describe_article(parsed)
-    subject = Subject(f'"{parsed.short_title}"', (parsed.short_title,), "article", *(described or ()))
+    title = _without_site(parsed.short_title, parsed.page.host)
+    subject = Subject(f'"{title}"', tuple(dict.fromkeys([title, parsed.short_title])), "article", *(described or ()))
     for fact in structured.find_declared(parsed):
         value = fact.answers[0]
         is_date = fact.answer_type == "date"
@@ -216,8 +243,17 @@ def _read_article(parsed: ParsedPage) -> Iterator[Statement]:
         )
 
 
+def _without_site(title: str, host: str) -> str:
+    """Return a title without the parts at its end that name a section or the site: `... · Best of`, `... by Site`."""
+    title = re.sub(r" [·|»] [^·|»]+$", "", title)
+    head, _, ending = title.rpartition(" by ")
+    return head if head and _squeeze(ending) in _squeeze(host) else title
+
+
 def _describes_article(sentence: str) -> bool:
-    """True if a sentence is short and names something besides its first word."""
+    """True if a sentence is short, stands alone, and names something besides its first word."""
+    if _LEANING.search(sentence) or _LEANING_START.match(sentence) or not _names_early(sentence):
+        return False
     if re.search(
         r"^(?:That|Mostly|Also|Then|Maybe|Perhaps|View|Read|Get|Find|Use|Make|Look|Keep|Add|Set|Let)\b"
         r"|’s just| I | me ",
@@ -227,6 +263,13 @@ def _describes_article(sentence: str) -> bool:
     return (
         9 <= len(sentence.split()) <= 26 and bool(re.search(r" [A-Z][a-z]{2}| \d", sentence)) and sentence[:3] != "By "
     )
+
+
+def _names_early(sentence: str) -> bool:
+    """True if the subject of a sentence has a name or a figure: "The slain teen" could be anybody."""
+    first, *following = sentence.split()[:_EARLY_WORDS]
+    words = following if first in ("The", "A", "An") or first.endswith("s") else [first, *following]
+    return any(re.match(r"[A-Z][a-z]{2}|[A-Z]{2}|\d", word) for word in words)
 
 
 def _squeeze(name: str) -> str:

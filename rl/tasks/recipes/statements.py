@@ -32,6 +32,16 @@ class Subject:
     """The line that the description is taken from."""
 
     @property
+    def product(self) -> str:
+        """Name of the software that the thing belongs to: `SciPy`; empty if its kind is a single word."""
+        return self.kind.rpartition(" ")[0]
+
+    def described_in(self, text: str) -> str:
+        """Return the thing without its name, and without its software if the text around it names that."""
+        is_named = bool(self.product) and self.product in text
+        return self.described.replace(f"the {self.product} ", "the ", 1) if is_named else self.described
+
+    @property
     def described(self) -> str:
         """The thing without its name: `the SciPy function that computes ...`; empty if there is no description."""
         return f"the {self.kind} {self.description}" if self.description else ""
@@ -63,8 +73,21 @@ class Statement:
     """
     amount: Decimal | date | tuple[int, ...] | None = None
     """The value for comparisons: a number, a day or the parts of a version; None if it has no order."""
+    topic: str = ""
+    """Words for what came with the version in `amount`, with `SUBJECT`: `the parameter depth of ...`; else empty."""
 
     @property
     def evidence(self) -> Evidence:
         """The statement as evidence of a task."""
         return Evidence(self.url, self.quote, self.value, self.digest)
+
+
+def subject_of(statement: Statement) -> Subject:
+    """Return the subject of a statement that has one.
+
+    Raises:
+        ValueError: The statement has no subject; its recipe must not have drawn it.
+    """
+    if statement.subject is None:
+        raise ValueError(f"the statement of {statement.url} has no subject")
+    return statement.subject

@@ -6,19 +6,16 @@ A crawl is scanned in the order of a fixed seed, up to `MAX_PAGES`; a build of a
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from webemu.rl.tasks.crawl import Crawl
-from webemu.rl.tasks.recipes import prose
 from webemu.rl.tasks.recipes.clauses import find_clause_statements
 from webemu.rl.tasks.recipes.interfaces import Entry, find_interface_statements, read_entries
-from webemu.rl.tasks.recipes.labels import describe_article, find_label_statements
+from webemu.rl.tasks.recipes.labels import find_label_statements
 from webemu.rl.tasks.recipes.parsed_page import ParsedPage, eligible_pages
 from webemu.rl.tasks.recipes.statements import SUBJECT, Statement
 from webemu.rl.verify import normalise
@@ -33,42 +30,11 @@ more than `MAX_SAME` have.
 """
 
 
-_NAME = re.compile(
-    r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)?(?: [A-Z]\.)?(?: [A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)?){1,3}\b"
-    r"(?! (?:of|for|and|de|in the) [A-Z]| \d|['’-]\w{2})"
-)
-_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
-_EVERYWHERE = frozenset(
-    "January February March April May June July August September October November December Monday Tuesday Wednesday"
-    " Thursday Friday Saturday Sunday Christmas American English Facebook Twitter Google Instagram United States"
-    " New Year The".split()
-)
-"""Names that articles share by chance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Article:
-    """A page of prose with a sentence that describes it."""
-
-    url: str
-    digest: str
-    host: str
-    description: str
-    """Words behind "the article"."""
-    names: Mapping[str, str]
-    """Names of several words, with the sentence that has each."""
-    capitals: frozenset[str]
-    """Single words with a capital inside a sentence."""
-    lower_words: frozenset[str]
-    """Words that stand in lower case, with a capital put in front, so that they can be compared with names."""
-
-
 class StatementStore:
-    """Statements, documented entries and articles of a crawl."""
+    """Statements and documented entries of a crawl."""
 
     def __init__(self) -> None:
         self.statements: list[Statement] = []
-        self.articles: list[Article] = []
         self.entries: list[tuple[str, str, str, Entry]] = []
         """(URL, digest, host, entry)."""
         self._value_counts: Counter[tuple[str, str]] = Counter()
@@ -80,8 +46,6 @@ class StatementStore:
         """Read one page."""
         entries = tuple(read_entries(parsed))
         page = parsed.page
-        if not entries and (article := _read_article(parsed)) is not None:
-            self.articles.append(article)
         self.entries += [(page.url, page.digest, page.host, entry) for entry in entries]
         readings = (
             find_clause_statements(parsed), find_label_statements(parsed), find_interface_statements(parsed, entries),
@@ -112,28 +76,6 @@ class StatementStore:
 def _question_key(statement: Statement) -> str:
     """Return the plainest question for a statement, normalised."""
     return normalise(statement.templates[0].replace(SUBJECT, statement.subject.name if statement.subject else ""))
-
-
-def _read_article(parsed: ParsedPage) -> Article | None:
-    """Return the page as an article; None if no sentence describes it or it names nothing."""
-    description = describe_article(parsed)
-    if not description:
-        return None
-    names: dict[str, str] = {}
-    capitals: set[str] = set()
-    for line in parsed.lines:
-        if len(line) < 60 or "|" in line:
-            continue
-        for sentence in prose.split_sentences(line[:5000]):
-            capitals.update(_CAPITAL.findall(sentence))
-            for match in _NAME.finditer(sentence) if len(sentence) < 400 else ():
-                if _EVERYWHERE.isdisjoint(match[0].split()):
-                    names.setdefault(match[0], sentence)
-    page = parsed.page
-    lower_words = frozenset(word.capitalize() for word in re.findall(r"\b[a-z]{4,}\b", parsed.text))
-    return Article(
-        *(page.url, page.digest, page.host, description[0], names, frozenset(capitals - _EVERYWHERE), lower_words)
-    )
 
 
 _STORES: WeakKeyDictionary[Crawl, StatementStore] = WeakKeyDictionary()
