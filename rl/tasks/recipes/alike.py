@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from webemu.rl.tasks.phrases import content_words
-from webemu.rl.tasks.recipes.statements import Subject
+from webemu.rl.tasks.recipes.statements import Statement, Subject, subject_of
 
 T = TypeVar("T")
 
@@ -46,7 +46,8 @@ def is_alike(first: Subject, second: Subject) -> bool:
     parts = [_name_parts(one.name.rpartition(".")[2]) for one in (first, second)]
     has_shared_name = bool(parts[0] & parts[1] - _PLAIN_WORDS)
     if len(owners) == 1 and "" not in owners:
-        return has_shared_name or bool(shared) or _beginning(first) == _beginning(second)
+        beginnings = [_beginning(one) for one in (first, second)]
+        return has_shared_name or bool(shared) or (beginnings[0] == beginnings[1] != [])
     return len(shared) >= MIN_SHARED_WORDS or (has_shared_name and bool(shared))
 
 
@@ -74,6 +75,15 @@ def draw_alike(
                 break
 
 
+def are_distinct(first: Statement, second: Statement) -> bool:
+    """True if two statements are of different pages, and readers can tell their things apart: each description has a
+    word that the other one lacks.
+    """
+    words = [set(content_words(subject_of(one).description)) for one in (first, second)]
+    is_clear = not all(words) or not (words[0] <= words[1] or words[1] <= words[0])
+    return first.url != second.url and is_clear
+
+
 def take_turns(streams: Sequence[Iterator[T]]) -> Iterator[T]:
     """Yield one item of each stream in turn, until all are at their end."""
     remaining = list(streams)
@@ -87,7 +97,8 @@ def take_turns(streams: Sequence[Iterator[T]]) -> Iterator[T]:
 
 def _words_of(text: str) -> set[str]:
     """Return the words of a description that say something, without a plural s."""
-    return {word.removesuffix("s") for word in content_words(text) if len(word) > 2} - _PLAIN_WORDS
+    words = {word for word in content_words(text) if len(word) > 2} - _PLAIN_WORDS
+    return {word.removesuffix("s") for word in words} - _PLAIN_WORDS
 
 
 def _beginning(subject: Subject) -> list[str]:

@@ -378,4 +378,11 @@ def _ask_definition(match: re.Match[str], parsed: ParsedPage) -> Iterator[_Quest
         or re.search(r"\b(?:it|its|their|his|her|he|she)\b", what)
     ):
         return
-    yield _Question("definition", (f"What is the name of the {what}?",), (name,), "name", name, f"the {what}")
+    yield _Question(
+        "definition",
+        (f"What is the name of the {what}?",),
+        (name,),
+        "name",
+        name,
+        f"the {what}" if "," not in what else "",
+    )

@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import combinations
 
 from webemu.rl.tasks.phrases import content_words
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes import english
-from webemu.rl.tasks.recipes.alike import draw_alike, take_turns
+from webemu.rl.tasks.recipes.alike import are_distinct, draw_alike, take_turns
 from webemu.rl.tasks.recipes.asking import is_sound
 from webemu.rl.tasks.recipes.statements import SUBJECT, Statement, Subject, subject_of
 from webemu.rl.tasks.recipes.store import StatementStore, interleave, load_store
@@ -67,16 +68,24 @@ def _comparable(store: StatementStore) -> dict[tuple[str, str, str], list[Statem
 def _draw_groups(store: StatementStore, size: int, seed: str) -> Iterator[list[Statement]]:
     """Yield groups of alike things from different pages with different amounts, each page in few groups."""
     pages: Counter[str] = Counter()
+    pairs: set[frozenset[str]] = set()
 
     def fits(group: Sequence[Statement], statement: Statement) -> bool:
-        is_new = all(one.url != statement.url and one.amount != statement.amount for one in group)
-        return is_new and pages[statement.url] < MAX_GROUPS
+        is_new = all(one.amount != statement.amount and _pair(one, statement) not in pairs for one in group)
+        is_clear = all(are_distinct(one, statement) for one in group)
+        return is_new and is_clear and pages[statement.url] < MAX_GROUPS
 
     rng = random.Random(seed)
     pools = [rng.sample(members, len(members)) for _, members in sorted(_comparable(store).items())]
     for group in take_turns([draw_alike(pool, subject_of, size, fits) for pool in pools]):
         pages.update(statement.url for statement in group)
+        pairs.update(_pair(first, second) for first, second in combinations(group, 2))
         yield group
+
+
+def _pair(first: Statement, second: Statement) -> frozenset[str]:
+    """Return the pages of two statements."""
+    return frozenset((first.url, second.url))
 
 
 def generate_comparisons(sources: Sources, seed: int) -> Iterator[Task]:

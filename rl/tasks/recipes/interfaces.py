@@ -63,6 +63,12 @@ _UNFIT = re.compile(
 )
 
 
+_ASIDE = re.compile(r", \w+ing [^,]*$")
+"""End of a sentence that only adds something: ", returning a DataFrame"."""
+_SECOND_VERB = re.compile(r"\b(?P<conjunction>and|or) (?P<verb>set|show|return|compute|give|write|convert|print) ")
+"""Second verb of a sentence, in the base form."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A function, method or class that a page documents."""
@@ -135,13 +141,19 @@ def _describe(lines: list[str]) -> tuple[str, str]:
         match = _SENTENCE.match(line)
         if match is None or _UNFIT.search(match["sentence"]) or len(match["sentence"].split()) < 5:
             continue
-        verb, _, ending = match["sentence"].partition(" ")
+        verb, _, ending = _ASIDE.sub("", match["sentence"]).partition(" ")
+        ending = _SECOND_VERB.sub(_conjugate, ending)
         base = verb.lower()
         if base in _VERBS:
             return f"{match['sentence']}.", f"that {english.third_person(base)} {ending}"
         if any(english.third_person(one) == base for one in _VERBS):
             return f"{match['sentence']}.", f"that {base} {ending}"
     return "", ""
+
+
+def _conjugate(match: re.Match[str]) -> str:
+    """Return a conjunction and the verb behind it in the third person: `or sets`."""
+    return f"{match['conjunction']} {english.third_person(match['verb'])} "
 
 
 def _see_also(lines: list[str]) -> tuple[tuple[str, ...], str]:

@@ -54,6 +54,8 @@ _SURNAME_FIRST = re.compile(
 MIN_BOX_ROWS = 2
 """Smallest number of rows of two cells with a known key that make an infobox."""
 _MAX_TITLE_WORDS = 14
+MAX_BYLINE_CHARACTERS = 80
+"""Largest number of characters of a line that names the author of an article."""
 MIN_SHARED_WORDS = 1
 """Smallest number of content words that a description shares with the headline."""
 
@@ -227,7 +229,10 @@ def _read_article(parsed: ParsedPage) -> Iterator[Statement]:
             "author" in fact.question_template or "creator" in fact.question_template
         ):
             continue
-        if not is_date and (not gold.is_good_name(value) or _squeeze(value) in _squeeze(parsed.page.host)):
+        # A byline is short; a long line tells of the author somewhere below, where few readers get.
+        is_byline = len(fact.quote) <= MAX_BYLINE_CHARACTERS
+        is_person = gold.is_good_name(value) and _squeeze(value) not in _squeeze(parsed.page.host)
+        if not is_date and not (is_byline and is_person):
             continue
         relation = "published" if is_date else "author"
         page = parsed.page

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes import english
-from webemu.rl.tasks.recipes.alike import draw_alike, take_turns
+from webemu.rl.tasks.recipes.alike import are_distinct, draw_alike, take_turns
 from webemu.rl.tasks.recipes.asking import MAX_QUESTION_CHARACTERS, is_sound, make_task
 from webemu.rl.tasks.recipes.statements import SUBJECT, Statement, subject_of
 from webemu.rl.tasks.recipes.store import StatementStore, interleave, load_store
@@ -32,7 +32,7 @@ def generate_requirements(sources: Sources, seed: int) -> Iterator[Task]:
     store, pages = load_store(sources.crawl), Counter[str]()
 
     def fits(group: Sequence[Statement], statement: Statement) -> bool:
-        is_new = all(one.url != statement.url and one.amount != statement.amount for one in group)
+        is_new = all(one.amount != statement.amount and are_distinct(one, statement) for one in group)
         return is_new and pages[statement.url] < MAX_TASKS_PER_PAGE
 
     pools = _pools(sources, store, f"{seed}:requires")
