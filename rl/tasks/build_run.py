@@ -38,7 +38,7 @@ from webemu.rl.tasks.options import convert_errors
 from webemu.rl.tasks.overlap import load_benchmarks
 from webemu.rl.tasks.recipe import SourceKind, Sources
 from webemu.rl.tasks.recipes import CRAWL
-from webemu.rl.tasks.splits import Granularity, leave_out_shared, split_tasks
+from webemu.rl.tasks.splits import Granularity, SplitResult, leave_out_shared, split_tasks
 from webemu.rl.tasks.task import Task, TaskError, load, save
 
 DEFAULT_COUNT = 100
@@ -127,8 +127,13 @@ def run_build(source: TaskSource, options: FilterOptions, output: OutputOptions)
         context, count = make_context(address), output.count or streams.default_count
         build_result = _filter_tasks(streams, count, context, options.quotas, output.quiet)
         skip_lines = list(tables.format_skipped(streams.skip_counts))
-    lines = [*skip_lines, *_save_tasks(build_result, output)]
-    _print_result(build_result, streams.page_count, lines, output.out, time.monotonic() - started_at)
+    split_result = _save_tasks(build_result, output)
+    lines = [*skip_lines, *tables.format_splits(split_result)]
+    judged_count = len(build_result.kept_tasks) + len(build_result.rejected_tasks)
+    pages = f" of {streams.page_count:,} pages" if streams.page_count else ""
+    figures = f"{judged_count:,} judged{pages} in {time.monotonic() - started_at:,.1f} s"
+    lines.append(f"tasks      {len(split_result.tasks):,} in {output.out} ({figures})")
+    _print_result(build_result, streams.page_count, lines)
     if len(build_result.kept_tasks) < (output.count or (0 if source.from_file else count)):
         typer.echo(f"warning    {count:,} were requested; no more tasks pass the filters")
 
@@ -156,14 +161,14 @@ def _prepare_context(source: TaskSource, options: FilterOptions, seed: int) -> C
     return make_context
 
 
-def _save_tasks(build_result: BuildResult, output: OutputOptions) -> list[str]:
-    """Split the tasks that were kept, save them, and return the lines about the splits."""
+def _save_tasks(build_result: BuildResult, output: OutputOptions) -> SplitResult:
+    """Split the tasks that were kept, save them with the rejected ones, and return the split."""
     split_result = split_tasks(build_result.kept_tasks, output.shares, output.seed, output.granularity)
     split_result = leave_out_shared(split_result, _NATURAL)
     save(output.out, split_result.tasks)
     if output.keep_rejected:
         save(output.keep_rejected, build_result.rejected_tasks)
-    return list(tables.format_splits(split_result))
+    return split_result
 
 
 def _filter_tasks(
@@ -187,16 +192,10 @@ def _filter_tasks(
             runner.run(_close_context(context))
 
 
-def _print_result(
-    build_result: BuildResult, page_count: int, further_lines: list[str], out: Path, seconds: float
-) -> None:
-    """Print the tables of the result and the name of the task file."""
+def _print_result(build_result: BuildResult, page_count: int, further_lines: list[str]) -> None:
+    """Print the tables of the result."""
     for line in (*tables.format_outcome(build_result, page_count), *tables.format_recall(build_result), *further_lines):
         typer.echo(line)
-    judged_count = len(build_result.kept_tasks) + len(build_result.rejected_tasks)
-    pages = f" of {page_count:,} pages" if page_count else ""
-    figures = f"{judged_count:,} judged{pages} in {seconds:,.1f} s"
-    typer.echo(f"tasks      {len(build_result.kept_tasks):,} in {out} ({figures})")
 
 
 class _ProgressBar(Protocol):

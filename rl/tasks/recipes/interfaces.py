@@ -45,6 +45,8 @@ _PARAMETERS = re.compile(r"[(,] ?(?P<name>[a-z]\w{2,})(?=[=,)])")
 _PARAMETER_VERSION = re.compile(r"New in version (?P<version>\d+(?:\.\d+){1,2})\.")
 MAX_BLOCK_CHARACTERS = 600
 """Largest number of characters that the description of a parameter may have to be quoted."""
+MAX_OFFSET = 5_000
+"""Largest number of characters before the block of a parameter: a page is opened at its first 8,000."""
 _REPLACED = re.compile(
     r"(?:Deprecated since version [\d.]+: |Deprecated: |Caution: \w+ is obsolete\. )[Uu]se (?P<name>[A-Za-z_][\w.]*\w)"
     r"(?:\(\))? (?:instead|in all new code)\."
@@ -230,6 +232,9 @@ def _read_parameter_versions(parsed: ParsedPage, entry: Entry) -> Iterator[State
         match = _PARAMETER_VERSION.fullmatch(block[-1])
         quote = " ".join(block)
         if match is None or len(block) < 2 or quote.count(" version ") > 1 or len(quote) > MAX_BLOCK_CHARACTERS:
+            continue
+        # Manuals repeat versions, so that readers who stop at the first one must already have this one in view.
+        if parsed.page.text.find(block[0]) > MAX_OFFSET:
             continue
         topic = f"the parameter {name} of {SUBJECT}"
         templates = (
