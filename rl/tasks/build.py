@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
+from math import ceil
+from types import MappingProxyType
 
+from webemu.emulator import urls
 from webemu.rl.tasks.difficulty import estimate_difficulty
 from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext
 from webemu.rl.tasks.filters.answerable import read_ranks, recall_at_cutoffs
 from webemu.rl.tasks.filters.duplicates import DuplicateFilter
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
 
 BATCH_SIZE = 64
 """Number of tasks that are filtered concurrently."""
@@ -26,6 +30,52 @@ MAX_DRAWS_PER_TASK = 25
 """Number of tasks drawn per requested task before the build gives up."""
 DUPLICATE_FILTER = "duplicate"
 """Name of the last filter, which compares a task with those that were kept."""
+
+
+QUOTA_FILTER = "quota"
+"""Name under which tasks are rejected whose host, recipe or difficulty already has its share."""
+QUOTA_UNITS = ("host", "recipe", "easy")
+"""Units that a quota may name. `easy`: tasks of a difficulty below `EASY_BELOW`."""
+EASY_BELOW = 0.25
+"""Difficulty below which a task is easy."""
+
+
+MAX_ANSWER_SHARE = 0.01
+"""Largest share of tasks with the same answer in the family `crawl`: to know a favourite must gain nothing."""
+MIN_SAME_ANSWERS = 2
+"""Number of tasks that may have the same answer however few tasks there are."""
+
+
+class Quota:
+    """Largest number of tasks of one host, of one recipe, and of all easy tasks."""
+
+    def __init__(self, shares: Mapping[str, float], count: int, natural: frozenset[str] = frozenset()) -> None:
+        """Make a quota. `shares` holds shares of `count` by unit; a unit that is missing has no limit. The answers of
+        the recipes in `natural` are limited in any case.
+        """
+        self.count, self._natural = count, natural
+        self._limits = {unit: ceil(share * count) for unit, share in shares.items()}
+        self._limits["answer"] = max(MIN_SAME_ANSWERS, ceil(MAX_ANSWER_SHARE * count))
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def exceeded_unit(self, task: Task) -> str:
+        """Return the unit whose limit one more such task exceeds; empty if none."""
+        keys = self._keys(task)
+        return next((f"{unit} {name}".strip() for unit, name in keys if self._is_full(unit, name)), "")
+
+    def _is_full(self, unit: str, name: str) -> bool:
+        return unit in self._limits and self._counts[unit, name] >= self._limits[unit]
+
+    def add(self, task: Task) -> None:
+        """Count a task that was kept."""
+        self._counts.update(self._keys(task))
+
+    def _keys(self, task: Task) -> list[tuple[str, str]]:
+        """Return the unit and the name of each limit that a task counts towards."""
+        hosts = {urls.host_of(one.url) for one in task.evidence}
+        easy = [("easy", "")] if task.difficulty is not None and task.difficulty < EASY_BELOW else []
+        answer = [("answer", normalise(task.answers[0]))] if task.recipe in self._natural else []
+        return [("recipe", task.recipe), *(("host", host) for host in sorted(hosts)), *easy, *answer]
 
 
 @dataclass(slots=True)
@@ -72,6 +122,7 @@ def build(
     context: FilterContext,
     runner: asyncio.Runner,
     filters: Sequence[Filter] = FILTERS,
+    quotas: Mapping[str, float] = MappingProxyType({}),
     on_progress: Callable[[BuildResult], None] = lambda _: None,
 ) -> BuildResult:
     """Draw and filter tasks until `count` of them pass, or as many as there are.
@@ -82,7 +133,7 @@ def build(
         with asyncio.Runner() as runner:
             result = build({"infobox": recipe.make(sources, 0)}, 100, context, runner)
     """
-    result, duplicate_filter = BuildResult(), DuplicateFilter()
+    result, duplicate_filter, quota = BuildResult(), DuplicateFilter(), Quota(quotas, count, context.natural)
     open_streams = dict(streams)
     while (
         len(result.kept_tasks) < count
@@ -93,7 +144,7 @@ def build(
         if not batch:
             break
         for task in runner.run(_filter_all(batch, context, filters)):
-            _record_outcome(task, result, duplicate_filter, count)
+            _record_outcome(task, result, duplicate_filter, quota)
         on_progress(result)
     return result
 
@@ -140,18 +191,20 @@ async def _filter_one(task: Task, context: FilterContext, filters: Sequence[Filt
     return replace(task, filters=verdicts, difficulty=estimate_difficulty(task, verdicts))
 
 
-def _record_outcome(task: Task, result: BuildResult, duplicate_filter: DuplicateFilter, count: int) -> None:
-    """Add the task to those that are kept or to those that are rejected, and count it. Does nothing once `count` is
-    reached.
+def _record_outcome(task: Task, result: BuildResult, duplicate_filter: DuplicateFilter, quota: Quota) -> None:
+    """Add the task to those that are kept or to those that are rejected, and count it. Does nothing once all that
+    were requested are there.
     """
     # Tasks after the last one wanted are not counted, so that figures do not depend on the batch size.
-    if len(result.kept_tasks) == count:
+    if len(result.kept_tasks) == quota.count:
         return
     recipe_counts = result.counts_by_recipe[task.recipe]
     recipe_counts.drawn_count += 1
     # Duplicates are judged last and one by one: the verdict depends on what was kept before.
     if rejecting_filter(task) == "":
         task = replace(task, filters={**task.filters, DUPLICATE_FILTER: duplicate_filter.judge(task)})
+    if rejecting_filter(task) == "" and (unit := quota.exceeded_unit(task)):
+        task = replace(task, filters={**task.filters, QUOTA_FILTER: {"ok": False, "unit": unit}})
     if rejected_by := rejecting_filter(task):
         recipe_counts.rejections[rejected_by] += 1
         result.rejected_tasks.append(task)
@@ -159,6 +212,7 @@ def _record_outcome(task: Task, result: BuildResult, duplicate_filter: Duplicate
         recipe_counts.kept_count += 1
         result.kept_tasks.append(task)
         duplicate_filter.add(task)
+        quota.add(task)
 
 
 def rejecting_filter(task: Task) -> str:

@@ -31,6 +31,7 @@ class Result(NamedTuple):
 
     url: str
     title: str
+    snippet: str = ""
 
 
 class PageText(NamedTuple):
@@ -113,7 +114,7 @@ class CachedClient:
 
         async def fetch() -> tuple[Result, ...]:
             answer = await self._clients[setting].search(query, size=MAX_RESULTS)
-            return tuple(Result(result.url, result.title) for result in answer.results)
+            return tuple(Result(result.url, result.title, result.snippet) for result in answer.results)
 
         return await self._searches.get_or_fetch((setting, query), fetch)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from webemu.emulator.errors import BadRequest
 from webemu.rl.tasks.model import MODEL
 from webemu.rl.tasks.recipe import Recipe, SourceKind
-from webemu.rl.tasks.recipes import CRAWL
+from webemu.rl.tasks.recipes import CRAWL, LOOKUP
 from webemu.rl.tasks.reports import REPORTS
 from webemu.rl.tasks.world import WORLD
 
-RECIPES: tuple[Recipe, ...] = (*WORLD, *CRAWL, *REPORTS, *MODEL)
+RECIPES: tuple[Recipe, ...] = (*WORLD, *CRAWL, *LOOKUP, *REPORTS, *MODEL)
 """Every recipe, in the order of the families."""
 FAMILIES: dict[str, tuple[Recipe, ...]] = {
-    "world": WORLD, "crawl": CRAWL, "reports": REPORTS, "model": MODEL, "all": RECIPES,
+    "world": WORLD, "crawl": CRAWL, "lookup": LOOKUP, "reports": REPORTS, "model": MODEL, "all": RECIPES,
 }  # fmt: skip
 """Recipes by family name, for `--recipes`."""
 MISSING_SOURCE_OPTIONS: dict[SourceKind, str] = {

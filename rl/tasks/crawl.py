@@ -185,6 +185,11 @@ class Crawl:
         """Return the number of different texts on a host under each title, by title. Only the latest captures count."""
         return dict(self._catalog.db.execute(_TITLES, [host]).fetchall())
 
+    def count_pages(self) -> int:
+        """Return the number of pages that search can find, each URL once."""
+        rows = self._catalog.db.execute("SELECT count(DISTINCT url) FROM pages WHERE searchable").fetchall()
+        return int(rows[0][0])
+
     def _find_capture(self, url: str) -> Capture | None:
         """Return the capture that is served for exactly this URL; None unless it is an indexed page of status 200."""
         try:

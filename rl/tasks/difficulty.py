@@ -20,6 +20,16 @@ from webemu.rl.tasks.task import Task
 
 MAX_HOPS = 5
 """Number of hops from which the part for hops is 1."""
+OBFUSCATION_LEVELS = {
+    "described": 1,
+    "common": 1,
+    "compare": 1,
+    "between": 1,
+    "related": 1,
+    "requires": 1,
+    "joined": 2,
+}
+"""Level of obfuscation by recipe: 1, descriptions instead of names; 2, descriptions from another page."""
 PASS_REWARD = 0.5
 """Smallest reward that `webemu eval` counts as a pass."""
 
@@ -29,7 +39,8 @@ def estimate_difficulty(task: Task, verdicts: dict[str, Verdict]) -> float:
     pass_rate = verdicts.get("band", {}).get("rate")
     if isinstance(pass_rate, int | float):
         return round(1 - pass_rate, 3)
-    hop_share = min(1.0, (task.hops - 1) / (MAX_HOPS - 1))
+    # A description in place of a name is half a hop: the name has to be found first.
+    hop_share = min(1.0, (task.hops - 1 + OBFUSCATION_LEVELS.get(task.recipe, 0) / 2) / (MAX_HOPS - 1))
     ranks = read_ranks(verdicts.get("answerable", {}), "ranks").get(PLAIN_SETTING)
     if not ranks:
         return round(hop_share, 3)

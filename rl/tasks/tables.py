@@ -6,33 +6,32 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from webemu.rl.tasks.build import BuildResult
-from webemu.rl.tasks.splits import SPLIT_NAMES, SplitResult
+from webemu.rl.tasks.build import BuildResult, RecipeCounts
+from webemu.rl.tasks.splits import MAX_COMPONENT_SHARE, SPLIT_NAMES, SplitResult
 
-MAX_COMPONENT_SHARE = 0.5
-"""Largest share of all tasks that one component may have before a warning is printed."""
+_YIELD_HEADING = "  per 1,000 pages"
 
 
-def format_outcome(result: BuildResult) -> Iterator[str]:
-    """Yield the lines of the table of recipes: tasks drawn, kept, and rejected by each filter. Below it stand the
-    reasons for which filters could not decide about tasks that were kept.
+def format_outcome(result: BuildResult, page_count: int = 0) -> Iterator[str]:
+    """Yield the lines of the table of recipes: tasks drawn, kept, kept per 1,000 pages, and rejected by each filter.
+    Below it stand the reasons for which filters could not decide about tasks that were kept.
+
+    `page_count` is the number of pages that the tasks are made from; 0 leaves their column out.
     """
     width = max([len("recipe"), *map(len, result.counts_by_recipe)])
-    yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}  rejected"
-    for name, recipe_counts in result.counts_by_recipe.items():
-        yield (
-            f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  "
-            f"{_format_counts(recipe_counts.rejections)}".rstrip()
+    counts = dict(result.counts_by_recipe)
+    if len(counts) > 1:
+        counts["all"] = RecipeCounts(
+            sum(one.drawn_count for one in counts.values()),
+            len(result.kept_tasks),
+            sum((one.rejections for one in counts.values()), Counter[str]()),
         )
-    drawn_total = sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
-    all_rejections = sum(
-        (recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]()
-    )
-    if len(result.counts_by_recipe) > 1:
+    yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}{_YIELD_HEADING * bool(page_count)}  rejected"
+    for name, row in counts.items():
+        share = f"  {1000 * row.kept_count / page_count:>15,.1f}" if page_count else ""
         yield (
-            f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  "
-            f"{_format_counts(all_rejections)}".rstrip()
-        )
+            f"{name:<{width}}  {row.drawn_count:>6,}  {row.kept_count:>6,}{share}  {_format_counts(row.rejections)}"
+        ).rstrip()
     undecided_counts = Counter(
         f"{name}: {verdict['why']}"
         for task in result.kept_tasks
@@ -62,11 +61,12 @@ def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
         )
 
 
-def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
+def format_splits(split_result: SplitResult) -> Iterator[str]:
     """Yield lines with the tasks and components of each split, and a warning if one component is too large to split.
 
-    `by` is the granularity of the components. Yields nothing if there are no tasks.
+    Yields nothing if there are no tasks.
     """
+    by = split_result.granularity
     if not split_result.tasks:
         return
     parts = (
@@ -76,9 +76,13 @@ def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
     )
     sizes = ", ".join(f"{size:,}" for size in split_result.component_sizes[:3])
     yield f"splits     {', '.join(parts)} components by {by}, the largest of {sizes} tasks"
+    if split_result.left_out:
+        yield f"           {split_result.left_out:,} of train left out: dev or test has their answer or a name"
     largest = split_result.component_sizes[0]
     if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
-        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
+        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by path, --split-by page, "}.get(
+            by, ""
+        )
         yield (
             f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
         )

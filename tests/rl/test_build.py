@@ -107,7 +107,7 @@ def test_no_domain_is_in_two_splits() -> None:
         == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
         != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
     )
-    assert list(tables.format_splits(split, "domain")) == [
+    assert list(tables.format_splits(split)) == [
         "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
     ]
 
@@ -120,9 +120,7 @@ def test_what_hangs_together() -> None:
 
 
 def test_one_component_for_all_is_told() -> None:
-    lines = list(
-        tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain")
-    )
+    lines = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0)))
     assert lines[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
     assert "one component holds 9 of 9" in lines[1]
     assert "--split-by page" in lines[2]
@@ -160,7 +158,7 @@ def test_the_same_seed_builds_the_same_file(world: World, root: Path, tmp_path: 
         lines = command(
             "--recipes", "world", *place, "--count", "30", "--seed", str(seed), "--out", str(out), *rejected
         )
-        assert lines[0].split() == ["recipe", "drawn", "kept", "rejected"]
+        assert lines[0].split() == ["recipe", "drawn", "kept", "per", "1,000", "pages", "rejected"]
         assert lines[-1].startswith(f"tasks      30 in {out}")
         return out.read_bytes() + Path(f"{out}.no").read_bytes()
 

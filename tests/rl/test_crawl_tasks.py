@@ -17,7 +17,7 @@ from webemu.rl.rewards import SHORT
 from webemu.rl.tasks import Task
 from webemu.rl.tasks.crawl import Crawl, Link
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes import CRAWL, cloze, prose, titles, values
+from webemu.rl.tasks.recipes import CRAWL, LOOKUP, cloze, prose, titles, values
 
 FILL = (
     "The valley has been settled for a long time and is known for its orchards. Most of the people work in the mills "
@@ -110,7 +110,7 @@ def crawl(root: Path) -> Iterator[Crawl]:
 
 
 def of(crawl: Crawl, name: str, seed: int = 1) -> list[Task]:
-    recipe: Recipe = next(one for one in CRAWL if one.name == name)
+    recipe: Recipe = next(one for one in (*CRAWL, *LOOKUP) if one.name == name)
     return list(islice(recipe.make(Sources(crawl), seed), 100))
 
 
@@ -188,11 +188,11 @@ def test_table(crawl: Crawl) -> None:
 
 
 def test_columns(crawl: Crawl) -> None:
-    where = 'In the table of the page "Orvale" on north.example'
+    where = 'listed under "Looms by house"'
     possible = {
-        f'{where}, which entry in the column "House" has the largest value of "Looms"?': ("Old House",),
-        f'{where}, which entry in the column "House" has the smallest value of "Looms"?': ("Low House",),
-        f'{where}, what do the 4 values of the column "Looms" add up to?': ("1100", "1,100"),
+        f"Of the houses {where}, which has the most looms?": ("Old House",),
+        f"Of the houses {where}, which has the fewest looms?": ("Low House",),
+        f"How many looms are there in all for the 4 houses {where}?": ("1100", "1,100"),
     }
     answers: dict[str, tuple[str, ...]] = {}
     for seed in range(8):
@@ -213,13 +213,12 @@ def test_declared(crawl: Crawl) -> None:
 
 
 def test_definition(crawl: Crawl) -> None:
+    """ "Edit" is a word of menus, so it is no answer."""
     assert answers_by_question(crawl, "definition") == {
         'What is described on north.example as "a village of weavers that stands on the northern slope of the Hard '
         'Hills by the old road"?': ("Orvale",),
         'Which term does the page "Quay" on north.example explain as "Toll for a small boat that is paid at the '
         'harbour gate before noon"?': ("Stiver",),
-        'Which term does the page "Quay" on north.example explain as "Toll for a large boat that is paid at the gate '
-        'in the evening of a feast"?': ("Edit",),
     }
 
 
@@ -265,7 +264,7 @@ def test_chains(crawl: Crawl) -> None:
     assert [one.value for one in three[0].evidence[:2]] == ["a village in the hills", "the port"]
 
 
-@pytest.mark.parametrize("recipe", CRAWL, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", LOOKUP, ids=lambda recipe: recipe.name)
 def test_the_same_seed_asks_the_same(root: Path, recipe: Recipe) -> None:
     builds = []
     for _ in range(2):
@@ -276,7 +275,7 @@ def test_the_same_seed_asks_the_same(root: Path, recipe: Recipe) -> None:
 
 
 def test_every_quote_is_in_the_text_and_pages_unfit_are_counted(crawl: Crawl) -> None:
-    for recipe in CRAWL:
+    for recipe in LOOKUP:
         for task in islice(recipe.make(Sources(crawl), 2), 50):
             unfit = ("licence", "alt.") if recipe.name in ("finding", "cloze") else ("licence", "alt.", "hostile")
             assert not any(name in source.url for name in unfit for source in task.evidence)
@@ -294,7 +293,7 @@ def test_an_honest_episode_earns_one(root: Path, crawl: Crawl) -> None:
     """A full reward goes to one episode of every recipe that opens the pages of the evidence and cites the last one."""
     with serving(root) as (url, _), Client(url, retries=0, timeout=60) as client:
         episode = Episode(client)
-        for recipe in CRAWL:
+        for recipe in LOOKUP:
             for task in islice(recipe.make(Sources(crawl), 3), 3):
                 for answer in (task.answers[0], task.answers[-1]):
                     episode.reset(task)

@@ -40,6 +40,8 @@ class FilterContext:
     """Recipes whose answers a graph proves to be the only ones. Pages that seem to state another answer do not reject
     them.
     """
+    natural: frozenset[str] = frozenset()
+    """Recipes whose answers must not stand in the snippets of the first results."""
     seed: int = 0
     """Seed of the samples that the model gives."""
 

@@ -32,7 +32,7 @@ _REFERENCE_PATTERNS = (
     r" (?:he|she|it|they|this|these|those|his|her|its|their)\b(?! (?:that|possible|to)\b)",
     r"^(?:who|what|which) \w+ (?:him|her|it|them|this|these|those|his|its|their)\s*\?",
     r"\b(?:yesterday|tomorrow|(?:this|last|next) (?:week|month|year|season|night))\b",
-    r"\{\w*\}|\bnull\b|\bundefined\b|\bNaN\b",
+    r"\{\w*\}|\bnull\b(?! hypothes)|\bundefined\b|(?<!/)\bNaN\b(?!/| values?| cells?)",
 )
 _REFERENCES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _REFERENCE_PATTERNS)
 MIN_CONTENT_WORDS = 2

@@ -15,7 +15,7 @@ from webemu.index.markup import limit_markup
 from webemu.rl import gates
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes import prose, titles
+from webemu.rl.tasks.recipes import gold, prose, titles
 from webemu.rl.tasks.task import AnswerType, Evidence, Task
 from webemu.rl.verify import normalise
 
@@ -125,8 +125,11 @@ class ParsedPage:
         return [sentence for sentence, count in counts.items() if count == 1]
 
 
-def parse_page(crawl: Crawl, page: CrawlPage, recipe: str = "") -> ParsedPage | str:
-    """Return the page prepared for a recipe, or the reason why no question about it is possible."""
+def parse_page(crawl: Crawl, page: CrawlPage, recipe: str = "", needs_name: bool = True) -> ParsedPage | str:
+    """Return the page prepared for a recipe, or the reason why no question about it is possible.
+
+    Without `needs_name`, a page whose title is generic or shared has an empty name.
+    """
     if page.language not in ("", "en") or not prose.is_english(page.text[:4000], 0.08):
         return "not English"
     if len(page.text.split()) < _MIN_WORDS:
@@ -137,13 +140,12 @@ def parse_page(crawl: Crawl, page: CrawlPage, recipe: str = "") -> ParsedPage | 
         names_by_host[page.host] = _name_pages(crawl, page.host)
     names_by_title, text_counts = names_by_host[page.host]
     short_title = names_by_title.get(page.title, "")
-    if reason := titles.rejection_reason(short_title, page.url):
+    reason = titles.rejection_reason(short_title, page.url)
+    if not reason and text_counts[short_title.lower()] != 1:
+        reason = "title shared by pages"
+    if reason and (needs_name or reason == titles.LEGAL):
         return reason
-    return (
-        ParsedPage(crawl, page, short_title, recipe)
-        if text_counts[short_title.lower()] == 1
-        else "title shared by pages"
-    )
+    return ParsedPage(crawl, page, "" if reason else short_title, recipe)
 
 
 _NAMES_BY_HOST: WeakKeyDictionary[Crawl, dict[str, tuple[dict[str, str], Counter[str]]]] = WeakKeyDictionary()
@@ -164,6 +166,8 @@ def rejection_reason(fact: PageFact, parsed: ParsedPage, question: str) -> str:
     question_text = normalise(question)
     if any(gates.contains_phrase(question_text, normalise(answer)) for answer in fact.answers):
         return "answer in question"
+    if fact.answer_type == "name" and (reason := gold.rejection_reason(fact.answers[0])):
+        return reason
     if not all(gates.is_plain(answer) for answer in fact.answers):
         return "answer not plain"
     quotes = [(fact.quote, fact.value), *fact.further_quotes]
@@ -215,12 +219,12 @@ def make_page_recipe(name: str, find_facts: FactFinder, summary: str) -> Recipe:
     return Recipe(name, "crawl", generate_tasks, summary)
 
 
-def eligible_pages(crawl: Crawl, name: str, seed: int) -> Iterator[ParsedPage]:
+def eligible_pages(crawl: Crawl, name: str, seed: int, needs_name: bool = True) -> Iterator[ParsedPage]:
     """Yield the pages that can be asked about, in the order of this recipe. The reasons for skipping the others are
     counted.
     """
     for page in crawl.iterate_pages(f"{seed}:{name}"):
-        parsed = parse_page(crawl, page, name)
+        parsed = parse_page(crawl, page, name, needs_name)
         if isinstance(parsed, ParsedPage):
             yield parsed
         else:

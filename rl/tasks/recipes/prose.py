@@ -31,7 +31,8 @@ _REFERENCE = re.compile(
     r"|said|says|tutorial|manual|guide|archived from|retrieved)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[{}<>=|\\^~`$#]|::|->|\(\)|\w/\w+/|https?:|www\.|\.\.\.|…|\w_\w|[\ue000-\uf8ff¶]")
+CODE = re.compile(r"[{}<>=|\\^~`$#]|::|->|\(\)|\w/\w+/|https?:|www\.|\.\.\.|…|\w_\w|[\ue000-\uf8ff¶]")
+"""Signs of code, addresses and omissions."""
 _COMMON_ENGLISH = frozenset(
     "the of and to in a is was for on are with by at from as that an it be has have had were or its can will not which "
     "this when one two all may used between into than more their other also been but if only".split()
@@ -77,9 +78,9 @@ def is_complete(sentence: str) -> bool:
     """True if the text is a complete English sentence without code."""
     if not (MIN_CHARACTERS <= len(sentence) <= MAX_CHARACTERS and MIN_WORDS <= len(sentence.split()) <= MAX_WORDS):
         return False
-    if not re.match(r"[A-Z]", sentence) or not sentence.endswith(".") or ":" in sentence or _CODE.search(sentence):
+    if not re.match(r"[A-Z]", sentence) or not sentence.endswith(".") or ":" in sentence or CODE.search(sentence):
         return False
-    return _is_balanced(sentence) and is_english(sentence, 0.15)
+    return is_balanced(sentence) and is_english(sentence, 0.15)
 
 
 def count_content_words(text: str) -> int:
@@ -98,9 +99,9 @@ def is_english(text: str, share: float) -> bool:
 
 def refers_to_context(text: str) -> bool:
     """True if the text refers to the text around it, or is code."""
-    return bool(_REFERENCE.search(text) or _CODE.search(text))
+    return bool(_REFERENCE.search(text) or CODE.search(text))
 
 
-def _is_balanced(text: str) -> bool:
+def is_balanced(text: str) -> bool:
     """True if parentheses and quotation marks come in pairs."""
     return text.count("(") == text.count(")") and text.count('"') % 2 == 0 and text.count("“") == text.count("”")

@@ -25,7 +25,7 @@ _CODE = re.compile(
     r"|^\w*(?:[a-z][A-Z]|[a-z]\d)\w* [a-z_]+$"
 )
 """Signs of code, including declarations in C: their descriptions are no facts."""
-_ASKABLE_KEYS = re.compile(
+ASKABLE_KEYS = re.compile(
     r"\b(?:author|authors|owner|licen[cs]e|version|release|capital|population|area|height|elevation|length"
     r"|width|weight|mass|depth|founder|birthplace|occupation|nationality|genre|director"
     r"|producer|writer|publisher|editor|language|country|city|region|state|province|county|district|mayor"
@@ -66,7 +66,7 @@ def find_key_values(parsed: ParsedPage) -> Iterator[PageFact]:
 
 def _build_question(key: str, box: grid.KeyValuePairs) -> str:
     """Return the question for the value of a key."""
-    if box.is_table and _ASKABLE_KEYS.search(key) and "(" not in key:
+    if box.is_table and ASKABLE_KEYS.search(key) and "(" not in key:
         return f"According to {PAGE}, what is the {_lower_words(key)}?"
     return f'What does {PAGE} give for "{key}"?'
 

@@ -29,6 +29,8 @@ _CHANGES_OR_LEGAL = re.compile(
     r"|version history|licen[sc]e|copyright|terms (?:of|and)|privacy|legal notice|\bGPL\b|cookie|acknowledg",
     re.IGNORECASE,
 )
+LEGAL = "changes or legal text"
+"""Reason for skipping change logs and legal texts."""
 MAX_CHARACTERS = 100
 """Largest number of characters of a name."""
 
@@ -89,4 +91,4 @@ def rejection_reason(short_title: str, url: str) -> str:
         or re.search(r"\.(?:html?|php|aspx?)$|^https?:", short_title)
     ):
         return "generic title"
-    return "changes or legal text" if _CHANGES_OR_LEGAL.search(f"{short_title} {url}") else ""
+    return LEGAL if _CHANGES_OR_LEGAL.search(f"{short_title} {url}") else ""
