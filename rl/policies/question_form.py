@@ -1,19 +1,23 @@
-"""What a question asks for, read from its words alone: the options it offers, and its word n-grams. Pure."""
+"""What a question tells by its words alone: the options that it offers, and its word n-grams. Pure."""
 
 from __future__ import annotations
 
 import re
 
+from webemu.rl.tasks.phrases import MASK, find_quotations, mask_quotations
 from webemu.rl.verify import normalise
 
 MAX_OPTION_WORDS = 9
 """Words that an option of a question may have."""
+MAX_KIND_WORDS = 3
+"""Words before a quoted name that say what it names, such as `the novel`."""
 MAX_GRAM = 3
 """Words of the longest n-gram."""
 _OPTIONS = re.compile(
     r"(?:[:,]|\b(?:of|than|between))\s+((?:[^,:?]+,\s*)*[^,:?]+?),?\s+or\s+([^,:?]+)\s*\?", re.IGNORECASE
 )
-_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
+_DESCRIPTION = re.compile(r"\b(?:of the|where|that|which|whose)\b")
+"""Words of an option that is described and not named, so that it cannot be the answer as it stands."""
 
 
 def find_options(question: str) -> list[str]:
@@ -21,12 +25,15 @@ def find_options(question: str) -> list[str]:
 
     find_options("Which town covers the larger area, Arlen or Brodice?")  # ["Arlen", "Brodice"]
     """
-    match = _OPTIONS.search(question)
+    masked = mask_quotations(question)
+    match = _OPTIONS.search(masked)
     if match is None:
         return []
-    texts = [*re.split(r",\s*", match[1]), match[2]]
-    options = [_unquote(text.strip()) for text in texts if text.strip()]
-    return options if all(len(one.split()) <= MAX_OPTION_WORDS for one in options) else []
+    quotations = iter(find_quotations(question)[masked[: match.start()].count(MASK) :])
+    texts = [text.strip() for text in (*re.split(r",\s*", match[1]), match[2]) if text.strip()]
+    if any(len(text.split()) > MAX_OPTION_WORDS or _DESCRIPTION.search(text) for text in texts):
+        return []
+    return [_name_of(text, next(quotations, "")) if MASK in text else text for text in texts]
 
 
 def word_grams(text: str) -> frozenset[str]:
@@ -39,7 +46,7 @@ def word_grams(text: str) -> frozenset[str]:
     )
 
 
-def _unquote(text: str) -> str:
-    """Return the quoted name in a text, or the text if it has none."""
-    match = _QUOTED.search(text)
-    return (match[1] or match[2]) if match else text
+def _name_of(text: str, quotation: str) -> str:
+    """Return the quotation if few words before it say what it names, else the text with it."""
+    is_name = text.endswith(MASK) and len(text.split()) <= MAX_KIND_WORDS + 1
+    return quotation if is_name else text.replace(MASK, f'"{quotation}"')

@@ -18,18 +18,18 @@ from webemu.rl.policies import question_search
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.policies.observation_parsing import ShownResult
 from webemu.rl.policies.spans import find_spans
-from webemu.rl.tasks.phrases import content_words
 from webemu.rl.verify import normalise
+from webemu.rl.wording import relation_words
 
-RANK_DISCOUNT = 0.9
+RANK_DISCOUNT = 0.85
 """Factor on the weight of a span for each rank further down."""
 HALF_DISTANCE = 6
 """Distance in words at which a word of the question counts half."""
-TITLE_DISTANCE = 12
-"""Distance of the words that only the title of the result has."""
-REPEAT_DISCOUNT = 0.5
+REPEAT_DISCOUNT = 0.4
 """Factor on each further occurrence of the same answer."""
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+_SITE_NAME = re.compile(r"\s[-–—|·]\s[^-–—|·]*$")
+"""End of a title that names the site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,11 @@ async def play_by_snippets(attempt: Attempt) -> None:
 
 def guess_from_results(question: str, results: Sequence[ShownResult]) -> SnippetGuess:
     """Return the best guess from the titles and snippets of some results."""
-    word_weights = _weigh_words(question, results)
+    texts = [f"{_SITE_NAME.sub('', one.title)}. {one.snippet}" for one in results]
+    word_weights = _weigh_words(question, texts)
     occurrences: dict[str, list[tuple[float, int, str]]] = defaultdict(list)
-    for rank, result in enumerate(results):
-        for weight, answer in _weigh_spans(question, result, word_weights):
+    for rank, text in enumerate(texts):
+        for answer, weight in _weigh_spans(question, text, word_weights):
             occurrences[normalise(answer)].append((weight * RANK_DISCOUNT**rank, -rank, answer))
     if not occurrences:
         return SnippetGuess()
@@ -60,38 +61,25 @@ def guess_from_results(question: str, results: Sequence[ShownResult]) -> Snippet
     return SnippetGuess(answer, results[-negative_rank].link)
 
 
-def _weigh_words(question: str, results: Sequence[ShownResult]) -> Mapping[str, float]:
-    """Return the weight of each content word of the question: more for words that few results have."""
-    counts = Counter(word for one in results for word in set(content_words(f"{one.title} {one.snippet}")))
-    return {word: log((2 + len(results)) / (1 + counts[word])) for word in content_words(question)}
+def _weigh_words(question: str, texts: Sequence[str]) -> Mapping[str, float]:
+    """Return the weight of each word of the question that says something: more for words that few results have."""
+    counts = Counter(word for text in texts for word in relation_words(normalise(text)))
+    return {word: log((2 + len(texts)) / (1 + counts[word])) for word in relation_words(normalise(question))}
 
 
-def _weigh_spans(question: str, result: ShownResult, word_weights: Mapping[str, float]) -> Iterator[tuple[float, str]]:
-    """Yield the spans of a result's title and snippet with their weights."""
-    title_words = set(content_words(result.title))
-    for text in (result.snippet, result.title):
-        starts = [match.start() for match in _WORD.finditer(text)]
-        positions: dict[str, list[int]] = defaultdict(list)
-        for position, match in enumerate(_WORD.finditer(text)):
-            positions[match[0].casefold()].append(position)
-        for answer, offset in find_spans(question, text):
-            place = bisect_right(starts, offset) - 1
-            distances = {
-                word: min((abs(place - one) for one in positions.get(word, ())), default=None) for word in word_weights
-            }
-            yield _near_weight(distances, title_words, word_weights), answer
-
-
-def _near_weight(
-    distances: Mapping[str, int | None], title_words: set[str], word_weights: Mapping[str, float]
-) -> float:
-    """Return the sum of the weights of the question's words, each less the further away it stands."""
-    total = 0.0
-    for word, distance in distances.items():
-        steps = distance if distance is not None else TITLE_DISTANCE if word in title_words else None
-        if steps is not None:
-            total += word_weights[word] / (1 + steps / HALF_DISTANCE)
-    return total
+def _weigh_spans(question: str, text: str, word_weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Yield the spans of a text with their weights: the sum over the question's words, less the further away."""
+    words = list(_WORD.finditer(text))
+    starts = [match.start() for match in words]
+    places: dict[str, list[int]] = defaultdict(list)
+    for number, match in enumerate(words):
+        for word in relation_words(normalise(match[0])) & word_weights.keys():
+            places[word].append(number)
+    for span, offset in find_spans(question, text):
+        first = bisect_right(starts, offset) - 1
+        last = first + len(span.split()) - 1
+        distances = {word: min(max(first - one, one - last, 0) for one in numbers) for word, numbers in places.items()}
+        yield span, sum(word_weights[word] / (1 + distance / HALF_DISTANCE) for word, distance in distances.items())
 
 
 def _add_up(weights: Sequence[float]) -> float:

@@ -7,41 +7,45 @@ from collections.abc import Iterator
 
 from webemu.rl.gates import contains_phrase
 from webemu.rl.policies.question_form import find_options
+from webemu.rl.tasks.phrases import STOP_WORDS
 from webemu.rl.verify import normalise
 
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile(r"\byears?\b(?!.*\bhow many\b)|\bwhen\b.*\byear\b", re.I), re.compile(r"\b[12]\d{3}\b")),
+_YEAR = r"\b[12]\d{3}\b"
+_FULL_DATE = (
+    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH} \d{{4}}\b|\b{_MONTH} \d{{1,2}},? \d{{4}}\b"
+)
+_NUMBER = (
+    r"(?<![\w.-])(?![12]\d{3}\b)\d[\d,]*(?:\.\d+)?"
+    r"(?:\s(?:million|billion|thousand|km²?|metres|years|days|hectares)(?!\w))?"
+)
+_FORMS: tuple[tuple[str, str], ...] = (
+    (r"\b(?:in|of) (?:which|what) year\b|\bwhat (?:is|was) the year\b|, in which did\b|\bhow many years ago\b", _YEAR),
+    (r"\b(?:what|which) (?:day|date)\b|\bthe date of\b", _FULL_DATE),
+    (r"^when\b", rf"{_FULL_DATE}|\b{_MONTH} \d{{4}}\b|{_YEAR}"),
+    (r"\b(?:version|release)\b", r"\b\d+(?:\.\d+)+\w*"),
+    (r"\bdefault\b", r"\bTrue\b|\bFalse\b|\bNone\b|\bnull\b|'[^'\s]{1,20}'|-?\b\d+(?:\.\d+)?\b|(?<==)\w+"),
     (
-        re.compile(r"\bwhen\b|\bwhat day\b|\bdate\b", re.I),
-        re.compile(
-            rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH} \d{{4}}\b"
-            rf"|\b{_MONTH} \d{{1,2}},? \d{{4}}\b|\b{_MONTH} \d{{4}}\b|\b[12]\d{{3}}\b"
-        ),
-    ),
-    (re.compile(r"\b(?:version|release)\b", re.I), re.compile(r"\b\d+(?:\.\d+)+\w*")),
-    (
-        re.compile(r"\bdefault\b", re.I),
-        re.compile(r"\bTrue\b|\bFalse\b|\bNone\b|\bnull\b|'[^'\s]{1,20}'|-?\b\d+(?:\.\d+)?\b|(?<== )\w+"),
-    ),
-    (
-        re.compile(
-            r"\bhow (?:many|much|long|far|tall|old|high|wide|large)\b"
-            r"|\b(?:population|number|length|height|total|sum|difference)\b",
-            re.I,
-        ),
-        re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?:\s(?:million|billion|thousand|km|metres|years|days|hectares))?\b"),
+        r"\bhow (?:many|much|long|far|tall|old|high|wide|large)\b"
+        r"|\bwhat (?:is|was|were) the (?:[a-z]+ )?(?:population|number|length|height|area|total|sum|difference)\b",
+        _NUMBER,
     ),
     (
-        re.compile(r"\b(?:function|class|method|module|parameter|command|routine|operator)s?\b", re.I),
-        re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b\w+(?=\()"),
+        r"\b(?:function|class|method|module|parameter|command|routine|operator)s?\b",
+        r"\b[A-Za-z_]\w*(?:\.\w+)+|\b\w+_\w+\b|\b[a-z]+[A-Z]\w+|\b\w+(?=\()",
     ),
 )
 """Pairs of patterns: what the question has, and what its answer then looks like. The first that fits decides."""
-_NAME = re.compile(r"\b[A-ZÀ-Þ][\w'’-]*(?:\s+(?:(?:of|the|de|von|van|and|&)\s+)?[A-ZÀ-Þ\d][\w'’-]*)*")
-_CALENDAR = re.compile(
-    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_ANSWER_PATTERNS = tuple((re.compile(asks, re.IGNORECASE), re.compile(answer)) for asks, answer in _FORMS)
+_NAME = re.compile(
+    r"\b[A-ZÀ-Þ][\w'’-]*(?:\s+(?:(?:of|the|de|von|van|and|&)\s+)*[A-ZÀ-Þ\d][\w'’-]*)*(?:\s\([A-Z]\w+\))?"
 )
+_CALENDAR = re.compile(
+    rf"{_MONTH}(?: \d{{1,4}})*|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+    r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+)
+_LABEL_BEHIND = re.compile(r"(?:\s\(?[a-z]+\)?){0,3}\s\|")
+"""End of a row's label, which stands without a sign behind the value of the row before."""
 
 
 def find_spans(question: str, text: str) -> Iterator[tuple[str, int]]:
@@ -56,11 +60,18 @@ def find_spans(question: str, text: str) -> Iterator[tuple[str, int]]:
         yield from ((match[0], match.start()) for match in re.finditer(pattern, text))
         return
     normal_question = normalise(question)
-    for match in _answer_pattern(question).finditer(text):
-        if not _CALENDAR.fullmatch(match[0]) and not contains_phrase(normal_question, normalise(match[0])):
-            yield match[0].strip("'"), match.start()
+    form = next((answer for asks, answer in _ANSWER_PATTERNS if asks.search(question)), _NAME)
+    for match in form.finditer(text):
+        span = _cut_label(match[0], text[match.end() :]) if form is _NAME else match[0].strip("'")
+        if _is_name_or_value(span) and not contains_phrase(normal_question, normalise(span)):
+            yield span, match.start()
 
 
-def _answer_pattern(question: str) -> re.Pattern[str]:
-    """Return the pattern of the answers of a question: that of a name if nothing says otherwise."""
-    return next((answer for asks, answer in _FORMS if asks.search(question)), _NAME)
+def _cut_label(name: str, behind: str) -> str:
+    """Return a run of capitalised words without the label of the next row, which begins with the last of them."""
+    return name.rpartition(" ")[0] if _LABEL_BEHIND.match(behind) else name
+
+
+def _is_name_or_value(span: str) -> bool:
+    """True unless a span is empty, a small word, or a month or weekday alone."""
+    return bool(span) and span.casefold() not in STOP_WORDS and not _CALENDAR.fullmatch(span)
