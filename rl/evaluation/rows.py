@@ -40,8 +40,8 @@ class Outcome:
 
 def attempt_row(attempt: Attempt, record: EpisodeRecord, sample: int, seconds: float) -> AttemptRow:
     """Return everything about an attempt, gold answers included: for people and programs, never for models."""
-    task, mask = attempt.task, attempt.endpoint_outage or record.mask
-    score = rubric_of(task).score(record)
+    task, score = attempt.task, rubric_of(attempt.task).score(record)
+    mask = attempt.endpoint_outage or score.mask
     return {
         "task": task.id,
         "sample": sample,
