@@ -5,7 +5,9 @@ python -m benchmarks.baselines TASKS [--collection NAME] [--root FOLDER] [--serv
 The oracle must earn everything. A closed book and a list of results earn nothing, since rewards demand an opened page;
 so the table has the share of their answers that are right, over all tasks and over those with an open answer (no
 choice between two, and not "not found"). `shown` is the share of tasks whose accepted answer some title or snippet of
-the results has: no reader of snippets can be better. The scripted searcher's passes are given by difficulty.
+the results has: no reader of snippets can be better. The scripted searcher's passes are given by difficulty. The
+closed book knows the answers of the split `train`, without the task's own, so only the other splits tell what a new
+question gives away.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ def print_table(tasks: Sequence[Task], rows: Rows) -> None:
         "difficulty": lambda task: name_difficulty(task.difficulty),
         "hops": lambda task: str(task.hops),
         "recipe": lambda task: task.recipe or "none",
+        "split": lambda task: task.split or "none",
     }
     for heading, group_of in groupings.items():
         groups: dict[str, list[Task]] = defaultdict(list)

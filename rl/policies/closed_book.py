@@ -8,7 +8,7 @@ one of these. Neither the recipe nor the gold answer of the task itself is read.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -63,15 +63,15 @@ class Guesser:
         votes, texts = self._count_votes(task_id, question)
         options = find_options(question)
         if options:
-            return max(options, key=lambda option: votes[normalise(option)])
+            return max(options, key=lambda option: votes.get(normalise(option), 0.0))
         if not votes:
             return "not found"
         return texts[max(votes, key=lambda answer: (votes[answer], answer))]
 
-    def _count_votes(self, task_id: str, question: str) -> tuple[Counter[str], Mapping[str, str]]:
+    def _count_votes(self, task_id: str, question: str) -> tuple[Mapping[str, float], Mapping[str, str]]:
         """Return the votes by normalised answer, and how each is written."""
         grams = word_grams(question)
-        votes: Counter[str] = Counter()
+        votes: defaultdict[str, float] = defaultdict(float)
         texts: dict[str, str] = {}
         for known in self._known:
             if known.task_id != task_id:
