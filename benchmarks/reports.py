@@ -1,4 +1,4 @@
-"""What reports earn that are whole, partial, copied, stuffed or uncited: the table of docs/tasks_model.md.
+"""Rewards of reports that are whole, partial, copied, stuffed or uncited: the table of docs/tasks_model.md.
 
 python -m benchmarks.reports TASKS [--collection NAME] [--root FOLDER] [--server URL]
 
@@ -127,9 +127,9 @@ def read_page(episode: Episode, url: str) -> str:
     """Read a page to its end and return its text."""
     text, cursor = "", 0
     for _ in range(MAX_WINDOWS):
-        shown = episode.call("open", {"link": url, "cursor": cursor}).text
-        text += strip_link_numbers(parse_page_text(shown))
-        cursor = parse_next_cursor(shown) or 0
+        observation = episode.call("open", {"link": url, "cursor": cursor}).text
+        text += strip_link_numbers(parse_page_text(observation))
+        cursor = parse_next_cursor(observation) or 0
         if not cursor:
             break
     return text

@@ -51,9 +51,9 @@ class Guesser:
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self._known = [_KnownAnswer(task.id, task.answers[0], word_grams(task.question)) for task in tasks]
-        counts = Counter(gram for one in self._known for gram in one.grams)
-        self._weights = {gram: log((1 + len(self._known)) / count) for gram, count in counts.items()}
+        self._examples = [_KnownAnswer(task.id, task.answers[0], word_grams(task.question)) for task in tasks]
+        counts = Counter(gram for one in self._examples for gram in one.grams)
+        self._weights = {gram: log((1 + len(self._examples)) / count) for gram, count in counts.items()}
 
     def guess(self, task_id: str, question: str) -> str:
         """Return the answer with the most votes of all tasks but the one itself; "not found" if there are no others.
@@ -73,11 +73,11 @@ class Guesser:
         grams = word_grams(question)
         votes: defaultdict[str, float] = defaultdict(float)
         texts: dict[str, str] = {}
-        for known in self._known:
-            if known.task_id != task_id:
-                answer = normalise(known.text)
-                votes[answer] += self._similarity(grams, known.grams) ** SIMILARITY_POWER + POPULARITY_VOTE
-                texts.setdefault(answer, known.text)
+        for example in self._examples:
+            if example.task_id != task_id:
+                answer = normalise(example.text)
+                votes[answer] += self._similarity(grams, example.grams) ** SIMILARITY_POWER + POPULARITY_VOTE
+                texts.setdefault(answer, example.text)
         return votes, texts
 
     def _similarity(self, grams: frozenset[str], known_grams: frozenset[str]) -> float:

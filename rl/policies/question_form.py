@@ -1,4 +1,4 @@
-"""What a question tells by its words alone: the options that it offers, and its word n-grams. Pure."""
+"""Options that a question offers, and its word n-grams: read from its words alone. Pure."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def guess_from_results(question: str, results: Sequence[ShownResult]) -> Snippet
             occurrences[normalise(answer)].append((weight * RANK_DISCOUNT**rank, -rank, answer))
     if not occurrences:
         return SnippetGuess()
-    best = max(occurrences.values(), key=lambda found: (_add_up([weight for weight, _, _ in found]), max(found)))
+    best = max(occurrences.values(), key=lambda triples: (_add_up([weight for weight, _, _ in triples]), max(triples)))
     _, negative_rank, answer = max(best)
     return SnippetGuess(answer, results[-negative_rank].link)
 

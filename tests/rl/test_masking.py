@@ -47,8 +47,8 @@ class SkyTrajectory:
 def test_skyrl_trains_on_no_masked_trajectory(by_token: bool) -> None:
     rows = [(1.0, 0.0), (0.0, 0.0), (0.0, 1.0), (0.25, 0.0)]
     trajectories = [SkyTrajectory(reward, {"masked": masked}) for reward, masked in rows]
-    for one in trajectories:
-        mask_trajectory(one)
+    for trajectory in trajectories:
+        mask_trajectory(trajectory)
     assert [one.loss_mask for one in trajectories] == [[1, 0, 1], [1, 0, 1], [0, 0, 0], [1, 0, 1]]
     rewards = [[0.0, 0.0, one.reward] if by_token else one.reward for one in trajectories]
     output: GeneratorOutput = {"rewards": rewards, "stop_reasons": [one.stop_reason for one in trajectories]}  # type: ignore[typeddict-item]

@@ -145,7 +145,7 @@ def test_closed_book_reads_neither_recipe_nor_gold(world: World) -> None:
     tasks = world.tasks[:40]
     blind = [replace(task, answers=("?",), recipe="?", evidence=(), hops=9) for task in tasks]
     guesses = [
-        [record.answer for _, record in play(world, closed_book_policy(tasks), *asked)] for asked in (tasks, blind)
+        [record.answer for _, record in play(world, closed_book_policy(tasks), *rows)] for rows in (tasks, blind)
     ]
     assert guesses[0] == guesses[1]
 
