@@ -48,6 +48,7 @@ class SearchShape(TypedDict):
     results: list[ResultShape]
     more: bool
     snapshot: str
+    relaxed: NotRequired[list[str]]
 
 
 class PageShape(TypedDict):
@@ -126,7 +127,14 @@ def parse_search_answer(shape: SearchShape) -> SearchAnswer:
         for r in shape["results"]
     )
     return SearchAnswer(
-        shape["query"], shape["page"], shape["size"], shape["as_of"], results, shape["more"], shape["snapshot"]
+        shape["query"],
+        shape["page"],
+        shape["size"],
+        shape["as_of"],
+        results,
+        shape["more"],
+        shape["snapshot"],
+        tuple(shape.get("relaxed", ())),
     )
 
 

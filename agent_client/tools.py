@@ -151,6 +151,8 @@ def format_results(answer: SearchAnswer) -> str:
     if not answer.results:
         return f"No results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")
     blocks = [f"Results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")]
+    if answer.relaxed:
+        blocks[0] += f"\nFew pages have {' and '.join(answer.relaxed)}. Pages without follow those."
     for result in answer.results:
         dated = f"\n   {result.date}" if result.date else ""
         blocks.append(

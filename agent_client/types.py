@@ -38,6 +38,8 @@ class SearchAnswer:
     more: bool
     """True if a next page has at least one result."""
     snapshot: str
+    relaxed: tuple[str, ...] = ()
+    """Phrases and `+words` of the query that few pages have, so that the last results lack them; empty if none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("webemu.rl.train.report_command:report", "Show a training run: curves and what the model did."),
         "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model for evaluation."),
         "eval": ("webemu.rl.eval_command:evaluation", "Evaluate a model on a task file: it searches and answers."),
+        "judge": ("webemu.rl.judge.command:judge_app", "Measure a model that judges answers."),
         "data": ("webemu.rl.data_command:data", "Make training data from episodes."),
         "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
     },

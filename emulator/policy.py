@@ -65,6 +65,8 @@ class Policy:
     """Seed of all random values of the session."""
     marks: bool = True
     """True if responses carry the `X-Webemu-*` headers."""
+    strict: bool = False
+    """True if phrases and `+word` bind in every search, and every dash excludes (`webemu.emulator.types.Query`)."""
     blocked: Blocked = Blocked()
     budget: Budget = Budget()
     weather: Weather = FAIR
@@ -95,7 +97,8 @@ def policy_from_json(value: object) -> Policy:
         **names,
         as_of=parse_time(_text_member(members, "as_of")) if members.get("as_of") else None,
         seed=_integer_member(members, "seed", 0),
-        marks=_boolean_member(members, "marks"),
+        marks=_boolean_member(members, "marks", True),
+        strict=_boolean_member(members, "strict", False),
         blocked=_parse_blocked(members.get("blocked") or {}),
         budget=_parse_budget(members.get("budget") or {}),
         weather=_parse_weather(members.get("weather") or {}),
@@ -197,9 +200,9 @@ def _number_member(members: Mapping[str, object], name: str, maximum: float) -> 
     return float(value)
 
 
-def _boolean_member(members: Mapping[str, object], name: str) -> bool:
-    """Return a boolean member; True if absent. Raises BadRequest."""
-    value = members.get(name, True)
+def _boolean_member(members: Mapping[str, object], name: str, default: bool) -> bool:
+    """Return a boolean member. Raises BadRequest."""
+    value = members.get(name, default)
     if not isinstance(value, bool):
         raise _policy_error(f"must have true or false as {name}")
     return value

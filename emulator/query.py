@@ -13,6 +13,7 @@ from datetime import date
 from operator import attrgetter
 
 from webemu.emulator import urls
+from webemu.emulator.command_lines import find_exclusions
 from webemu.emulator.dates import parse_date_range
 from webemu.emulator.groups import TOKEN_PATTERN, Node, parse_groups, removable_groups
 
@@ -21,7 +22,7 @@ MAX_CHARS = 4096
 
 _ITEM_PATTERN = re.compile(
     r"""(?:^|(?<=[\s"]))(?P<sign>[-+]?)
-        (?:(?P<name>site|intitle|inurl|filetype|ext|before|after|lang):)?
+        (?:(?P<name>site|intitle|intext|inurl|filetype|ext|before|after|lang):)?
         (?:"(?P<phrase>[^"]*)"|(?P<word>\S+))""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -36,7 +37,12 @@ MAX_RANGES = 4
 """A query with more number ranges than this has none."""
 _NUMBER_RANGE = re.compile(r"[$€£¥]?(\d{1,9})\.\.[$€£¥]?(\d{1,9})")
 _LANGUAGE = re.compile(r"([a-z]{2,3})(?:[-_]\w+)*", re.IGNORECASE)
-_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "＂": '"', "\u3000": " ", "\0": " "})
+_TYPOGRAPHIC = "“”„«»"
+_QUOTES = str.maketrans(dict.fromkeys(_TYPOGRAPHIC + "＂", '"') | {"\u3000": " ", "\0": " "})
+_PROSE_QUOTES = _QUOTES | dict.fromkeys(map(ord, _TYPOGRAPHIC), " ")
+_SENTENCE_END = re.compile(r"[.?!][”“»]?\s*$")
+MAX_KEYWORDS = 12
+"""A query of more words is prose, whose typographic quotes are no operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class ParsedQuery:
     words: str = ""
     """Free text, phrases included, in the order typed."""
     phrases: tuple[str, ...] = ()
-    """Phrases that must occur; `*` stands for any one word."""
+    """Phrases that must occur if enough pages have them (`webemu.emulator.relaxation`); `*` stands for any one word."""
     excluded_terms: tuple[str, ...] = ()
     """Words and phrases that must not occur."""
     sites: tuple[str, ...] = ()
@@ -70,6 +76,8 @@ class ParsedQuery:
     """Sites that must not match."""
     titles: tuple[str, ...] = ()
     """Words and phrases that must occur in the title."""
+    texts: tuple[str, ...] = ()
+    """Words and phrases that must occur, however few pages have them; they are among `words` too."""
     urls: tuple[str, ...] = ()
     """Texts that must occur in the URL."""
     types: tuple[str, ...] = ()
@@ -79,7 +87,7 @@ class ParsedQuery:
     after: date | None = None
     """Pages must be dated on this day or later."""
     required: tuple[str, ...] = ()
-    """Words that must occur; they are among `words` too."""
+    """Words that must occur if enough pages have them; they are among `words` too."""
     languages: tuple[str, ...] = ()
     """Language codes of which any must match."""
     numbers: tuple[tuple[int, int], ...] = ()
@@ -115,22 +123,25 @@ class ParsedQuery:
 
 
 _filter_fields = attrgetter(
-    *("phrases", "excluded_terms", "sites", "excluded_sites", "titles", "urls", "types", "before", "after", "required"),
-    *("languages", "numbers", "excluded_groups"),
+    *("phrases", "excluded_terms", "sites", "excluded_sites", "titles", "texts", "urls", "types", "before", "after"),
+    *("required", "languages", "numbers", "excluded_groups"),
 )
 
 
-def parse_query(text: str) -> ParsedQuery:
+def parse_query(text: str, is_strict: bool = False) -> ParsedQuery:
     """Return the parsed query. Never raises: operators that cannot be read (`before:soon`, a lone `site:`) are words.
 
-    parse_query('lighthouse -tower site:example.org').sites  # ("example.org",)
+        parse_query('lighthouse -tower site:example.org').sites  # ("example.org",)
+
+    A dash excludes only where it is plainly an operator, and belongs to an option where it is not
+    (`webemu.emulator.command_lines`); if `is_strict`, every dash before a letter or digit excludes.
     """
     text = _clean_text(text).encode("utf-8", "replace").decode()
     if ".." in text and len(_NUMBER_RANGE.findall(text)) > MAX_RANGES:
         text = text.replace("..", " ")
     if not _OPERATOR_PATTERN.search(text):
         return ParsedQuery(words=" ".join(text.split()))
-    builder = _QueryBuilder()
+    builder = _QueryBuilder(None if is_strict else find_exclusions(text))
     if _GROUP_PATTERN.search(text):
         builder.add_nodes(text, parse_groups(text))
     else:
@@ -169,20 +180,25 @@ def add_conditions(text: str, added: Iterable[str]) -> str:
 
 
 def _clean_text(text: str) -> str:
-    """Return the readable part of a query with plain quotes and spaces."""
-    return text[:MAX_CHARS].translate(_QUOTES)
+    """Return the readable part of a query with plain quotes and spaces; typographic quotes of prose become spaces."""
+    text = text[:MAX_CHARS]
+    is_prose = bool(_SENTENCE_END.search(text)) or len(text.split()) > MAX_KEYWORDS
+    return text.translate(_PROSE_QUOTES if is_prose else _QUOTES)
 
 
 @dataclass(slots=True)
 class _QueryBuilder:
-    """Collects the items of a query, or of a part of it. The fields are those of `ParsedQuery`."""
+    """Collects the items of a query, or of a part of it. Most fields are those of `ParsedQuery`."""
 
+    exclusions: frozenset[int] | None
+    """Offsets of the dashes of the query that exclude; None if all do."""
     words: list[str] = field(default_factory=list)
     phrases: list[str] = field(default_factory=list)
     excluded_terms: list[str] = field(default_factory=list)
     sites: list[str] = field(default_factory=list)
     excluded_sites: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     before: date | None = None
@@ -203,6 +219,7 @@ class _QueryBuilder:
             sites=tuple(self.sites),
             excluded_sites=tuple(self.excluded_sites),
             titles=tuple(self.titles),
+            texts=tuple(self.texts),
             urls=tuple(self.urls),
             types=tuple(self.types),
             before=self.before,
@@ -215,11 +232,11 @@ class _QueryBuilder:
             words_outside_groups=" ".join(self.ungrouped_words) if self.any_of else "",
         )
 
-    def add_items(self, text: str) -> None:
-        """Add the items of a text without groups."""
+    def add_items(self, text: str, offset: int = 0) -> None:
+        """Add the items of a text without groups, which begins at an offset of the query."""
         before = len(self.words)
         for match in _ITEM_PATTERN.finditer(text):
-            self._add_item(match)
+            self._add_item(match, match["sign"] == "-" and self._is_exclusion(offset + match.start()))
         self.ungrouped_words += self.words[before:]
 
     def add_nodes(self, text: str, nodes: list[Node]) -> None:
@@ -227,9 +244,9 @@ class _QueryBuilder:
         for node in nodes:
             part = text[node.start : node.end]
             if node.is_leaf:
-                self.add_items(part)
+                self.add_items(part, node.start)
             elif node.is_excluded:
-                if (alternative := _build_part(text, node.members).build()) != ParsedQuery():
+                if (alternative := self._build_part(text, node.members).build()) != ParsedQuery():
                     self.excluded_groups.append(Group(part[2:-1].strip(), (alternative,)))
             elif node.is_choice:
                 self._add_choice(text, node)
@@ -240,7 +257,7 @@ class _QueryBuilder:
         """Add an `OR` group. Empty alternatives are dropped; a single remaining one is no choice and is merged."""
         alternatives = [
             (builder, alternative)
-            for builder in (_build_part(text, [one]) for one in node.members)
+            for builder in (self._build_part(text, [one]) for one in node.members)
             if (alternative := builder.build()) != ParsedQuery()
         ]
         if len(alternatives) > 1:
@@ -250,6 +267,16 @@ class _QueryBuilder:
             self.words += [alternative.words for _, alternative in alternatives if alternative.words]
         for builder, _ in alternatives if len(alternatives) == 1 else ():  # a choice with one alternative is no choice
             self._merge(builder)
+
+    def _build_part(self, text: str, nodes: list[Node]) -> _QueryBuilder:
+        """Parse some parts of a text on their own."""
+        builder = _QueryBuilder(self.exclusions)
+        builder.add_nodes(text, nodes)
+        return builder
+
+    def _is_exclusion(self, offset: int) -> bool:
+        """True if the dash at an offset of the query excludes what is behind it."""
+        return self.exclusions is None or offset in self.exclusions
 
     def _merge(self, other: _QueryBuilder) -> None:
         """Merge the items of a separately parsed part."""
@@ -263,7 +290,7 @@ class _QueryBuilder:
     def _text_lists(self) -> tuple[list[str], ...]:
         """Return all lists of texts."""
         return (
-            *(self.words, self.phrases, self.excluded_terms, self.sites, self.excluded_sites, self.titles),
+            *(self.words, self.phrases, self.excluded_terms, self.sites, self.excluded_sites, self.titles, self.texts),
             *(self.urls, self.types, self.required, self.languages, self.ungrouped_words),
         )
 
@@ -274,14 +301,14 @@ class _QueryBuilder:
         if after is not None:
             self.after = max(after, self.after or after)
 
-    def _add_item(self, match: re.Match[str]) -> None:
+    def _add_item(self, match: re.Match[str], is_excluded: bool) -> None:
         """Add one item to the list that it belongs to."""
         name, phrase = (match["name"] or "").lower(), match["phrase"]
         value = (phrase if phrase is not None else match["word"]).strip()
         if name:
             if not self._add_operator(name, match["sign"] == "-", value):
                 self._add_words(match)
-        elif match["sign"] == "-" and any(map(str.isalnum, value)):
+        elif is_excluded and any(map(str.isalnum, value)):
             self._exclude(value, is_phrase=phrase is not None)
         elif phrase is not None:
             self._add_phrase(value)
@@ -320,7 +347,7 @@ class _QueryBuilder:
             return bool(site)
         if not is_excluded:
             return self._add_operand(name, value)
-        excluded = _QueryBuilder()
+        excluded = _QueryBuilder(self.exclusions)
         if is_readable := excluded._add_operand(name, value):
             self.excluded_groups.append(Group(f"{name}:{value}", (excluded.build(),)))
         return is_readable
@@ -345,18 +372,14 @@ class _QueryBuilder:
             return False
         if name == "intitle":
             self.titles.append(value)
+        elif name == "intext":
+            self.texts.append(value)
+            self.words.append(value)
         elif name == "inurl":
             self.urls.append(value)
         else:  # `filetype` and `ext`
             self.types.append(value.lower().lstrip("."))
         return True
-
-
-def _build_part(text: str, nodes: list[Node]) -> _QueryBuilder:
-    """Parse some parts of a text on their own."""
-    builder = _QueryBuilder()
-    builder.add_nodes(text, nodes)
-    return builder
 
 
 def _parse_number_range(value: str) -> tuple[int, int] | None:

@@ -105,6 +105,8 @@ class RequestWorld(World):
         # A client may look further back than its policy, but not past its cutoff.
         if (until := self._policy.as_of) and (query.as_of is None or query.as_of > until):
             query = replace(query, as_of=until)
+        if self._policy.strict and not query.is_strict:
+            query = replace(query, is_strict=True)
         has_noise = has_ranking_noise(self._policy.weather)
         if not self.may_block and not self._cached_world.can_search_inline(query, not has_noise):
             raise self._cached_world.not_ready_error(query)
@@ -138,7 +140,7 @@ class RequestWorld(World):
         explanations_by_doc = dict(zip((hit.doc for hit in results.hits), results.explanations, strict=False))
         visible = tuple(hits[start:end])
         explained = tuple(explanations_by_doc.get(hit.doc, {}) for hit in visible) if query.explain else ()
-        return Results(query, visible, results.more, results.snapshot, explained)
+        return replace(results, query=query, hits=visible, explanations=explained)
 
     def _alternative_hits(self, query: Query, hits: tuple[Hit, ...], query_random: KeyedRandom) -> Iterator[Hit]:
         """Yield the results of a slightly different query, which replace right ones."""

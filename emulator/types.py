@@ -36,6 +36,8 @@ class Query:
     """True if each result shall carry the signals that ranked it."""
     published: bool = False
     """True to return only pages that state their own publication day, as news search needs."""
+    is_strict: bool = False
+    """True if phrases and `+word` bind though few pages meet them, and every dash before a word excludes it."""
 
 
 class Hit(NamedTuple):
@@ -92,6 +94,10 @@ class Results:
     """Id of the snapshot that answered."""
     explanations: tuple[Mapping[str, float], ...] = ()
     """Signals that ranked each hit, in the order of `hits`; empty unless the query asked for them."""
+    relaxed: tuple[str, ...] = ()
+    """Conditions, as typed, that results up to the last of these need not meet since few pages do; empty if all are
+    met.
+    """
 
 
 @dataclass(frozen=True, slots=True)

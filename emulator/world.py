@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Self
 
-from webemu.emulator import ranking, urls
+from webemu.emulator import ranking, relaxation, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
@@ -129,22 +129,23 @@ class World:
 
     def _run_search(self, query: Query) -> Results:
         """Return one page of results without reporting the search."""
-        parsed = parse_query(query.text)
+        parsed = parse_query(query.text, query.is_strict)
         # Results are cut out of the ranking from its top, so that pages of results never overlap.
         first = (query.page - 1) * query.size
         last = min(first + query.size, MAX_RANK)
         if first >= last:
             return Results(query, (), False, self.snapshot)
         ranker = self._ranker_for(query)
-        plan = ranker.plan(parsed)
         depth = max(last, MIN_NEWS_DEPTH) if query.published else last
-        entries, more = ranking.select_results(plan, ranker.doc_values, parsed, query.as_of, depth)
+        selection = relaxation.select(ranker, parsed, query.as_of, depth, query.is_strict)
+        plan, entries, more = selection.plan, selection.entries, selection.more
         if query.published:
             entries = [entry for entry in entries if plan.render_hit(entry[1], entry[0]).is_published]
             more = len(entries) > last
         hits = tuple([plan.render_hit(doc, score) for score, doc in entries[first:last]])
-        explanations = [plan.explain(doc, score) for score, doc in entries[first:last]] if query.explain else ()
-        return Results(query, hits, more and last < MAX_RANK, self.snapshot, tuple(explanations))
+        explanations = tuple([plan.explain(doc, score) for score, doc in entries[first:last]] if query.explain else ())
+        relaxed = selection.relaxed_until(depth if query.published else last)
+        return Results(query, hits, more and last < MAX_RANK, self.snapshot, explanations, relaxed)
 
     def duplicate_urls(self, results: Results) -> list[list[str]]:
         """Return, for each hit, the URLs of visible duplicates that were left out in favour of it (at most
@@ -173,14 +174,14 @@ class World:
         """Start the async work that a search needs; return None if it needs none. Raises BadRequest if the engine is
         unknown.
         """
-        return self._ranker_for(query).start_async(parse_query(query.text))
+        return self._ranker_for(query).start_async(parse_query(query.text, query.is_strict))
 
     def prefetch(self, queries: Iterable[Query]) -> None:
         """Start the async work of many searches, so that it is done in one batch. Unknown engines are skipped."""
         for query in queries:
             ranker = self.engines.get(query.engine) if query.engine else self._ranker
             if ranker is not None and ranker.is_slow:
-                ranker.start_async(parse_query(query.text))
+                ranker.start_async(parse_query(query.text, query.is_strict))
 
     def _ranker_for(self, query: Query) -> Ranker:
         """Return the ranker of a query. Raises BadRequest if the engine is unknown."""

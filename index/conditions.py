@@ -54,7 +54,7 @@ class ConditionBuilder:
 
     def build_clauses(self, parsed: ParsedQuery) -> list[Clause]:
         """Return the clauses of everything that must and must not match, except words and groups that rank."""
-        included = [self._sequence_query("all", text) for text in (*parsed.phrases, *parsed.required)]
+        included = [self._sequence_query("all", text) for text in (*parsed.phrases, *parsed.required, *parsed.texts)]
         included += [self._sequence_query("title", text) for text in parsed.titles]
         included += [self._sequence_query("url", text) for text in parsed.urls]
         included += [self._number_query(first, last) for first, last in parsed.numbers]

@@ -24,6 +24,7 @@ from webemu.rl.ending import exit_with_error
 from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
+from webemu.rl.evaluation.judging import JudgeSpec, format_judge
 from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.run import RunSettings
 from webemu.rl.evaluation.table import format_table
@@ -73,6 +74,11 @@ ProbeOption = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of passed tasks that are asked again of a web with another answer."),
 ]
+JudgeOption = Annotated[
+    str, typer.Option(help="Address of an OpenAI-compatible endpoint that judges what the rules leave open.")
+]
+JudgeModelOption = Annotated[str, typer.Option(help="Name of the judging model at its endpoint.")]
+JudgeKeyEnvOption = Annotated[str, typer.Option(help="Environment variable that holds the judging endpoint's API key.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the attempts.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
@@ -100,6 +106,9 @@ def evaluation(
     split: SplitOption = "",
     session_policy: SessionPolicyOption = "{}",
     probe: ProbeOption = 0,
+    judge: JudgeOption = "",
+    judge_model: JudgeModelOption = "",
+    judge_key_env: JudgeKeyEnvOption = "",
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -117,14 +126,14 @@ def evaluation(
     limits = _parse_limits_option(max_turns, max_calls, limits_json)
     setting = RunSettings(samples, concurrency, seed, limits, session, probe)
     sampling_options = (protocol, temperature, max_tokens, _parse_json_option(extra_json, "--extra-json"))
-    model_spec = ModelSpec(model, base_url, _read_api_key(api_key_env), *sampling_options)
+    model_spec = ModelSpec(model, base_url, read_api_key(api_key_env, "--api-key-env"), *sampling_options)
+    judge_spec = _build_judge_spec(judge, judge_model, judge_key_env)
     with _exit_on_errors():
         all_tasks = load(tasks)
-        selected_tasks = _select_tasks(all_tasks, split, limit)
-        task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
+        selection = _select_tasks(all_tasks, split, limit), _describe_selection(tasks, split, limit)
         agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
+        run_spec = Evaluation(*selection, agent_spec, setting, out, judge_spec)
         with run_server(server or None, root, collection) as address:
-            run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
             result, mask = _run_evaluation(run_spec, address, quiet)
     _print_result(result, mask, out)
 
@@ -222,12 +231,27 @@ def _select_tasks(tasks: Sequence[Task], split: str, limit: int | None) -> tuple
     return selected_tasks
 
 
-def _read_api_key(variable: str) -> str:
+def _describe_selection(path: Path, split: str, limit: int | None) -> dict[str, object]:
+    """Return which tasks of which file are selected, for the manifest."""
+    return {"tasks": blake2b(path.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
+
+
+def _build_judge_spec(base_url: str, model: str, key_variable: str) -> JudgeSpec | None:
+    """Return the judge that the options name; None if they name none. Exits if only one of the two is there."""
+    if bool(base_url) != bool(model):
+        exit_with_error(
+            f"a judge needs an address and a model, got --judge {base_url!r} and --judge-model {model!r}",
+            "give both, such as --judge http://127.0.0.1:8000/v1 --judge-model Qwen/Qwen3-8B, or neither",
+        )
+    return JudgeSpec(base_url, model, read_api_key(key_variable, "--judge-key-env")) if base_url else None
+
+
+def read_api_key(variable: str, option: str) -> str:
     """Return the API key in an environment variable; `none` if no variable is named. Exits if it is not set."""
     if variable and not os.environ.get(variable):
         exit_with_error(
-            f"the environment variable {variable} is not set (from --api-key-env)",
-            f"export {variable}=…, or leave out --api-key-env",
+            f"the environment variable {variable} is not set (from {option})",
+            f"export {variable}=…, or leave out {option}",
         )
     return os.environ[variable] if variable else "none"
 
@@ -256,6 +280,8 @@ def _print_outputs(result: EvaluationResult, out: Path) -> None:
             f"{name} {count}" for name, count in result.probe_counts.items() if name != "share_reads"
         )
         typer.echo(f"probe     {verdict_counts}")
+    if result.judge:
+        typer.echo("\n".join(format_judge(result.judge)))
     typer.echo(f"report    {out / 'report.html'}")
     if masked := result.summary.overall.masked:
         reasons = ", ".join(f"{reason} {count}" for reason, count in result.summary.masks.items())

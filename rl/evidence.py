@@ -21,12 +21,19 @@ def is_supported_by(record: EpisodeRecord, citation: str) -> bool:
 
     is_supported_by(record, record.citations[0])
     """
+    if is_vouched_for(record, citation):
+        return True
+    return bool(record.shown_parts_of(citation)) and not _is_derived(record.task) and _bears_answer(record, citation)
+
+
+def is_vouched_for(record: EpisodeRecord, citation: str) -> bool:
+    """True if the task's own evidence proves that the cited page bears the answer: its words alone decide nothing."""
     if not record.shown_parts_of(citation):
         return False
     if _is_derived(record.task):
         return _is_derivable_from(record, citation)
     rows = [row for row in record.task.evidence if _holds_answer(record.task, row)]
-    return any(_row_is_shown(record, citation, row) for row in rows) or _bears_answer(record, citation)
+    return any(_row_is_shown(record, citation, row) for row in rows)
 
 
 def _bears_answer(record: EpisodeRecord, citation: str) -> bool:

@@ -19,17 +19,16 @@ class WordSwap:
 
     def swap_in_results(self, text: str) -> str:
         """Return a list of results with the words replaced; lines that contain a URL stay as they are."""
-        if not self.words:
-            return text
-        return "\n".join(line if "://" in line else self._replace_words(line) for line in text.split("\n"))
+        return "\n".join(line if "://" in line else self.replace_words(line) for line in text.split("\n"))
 
     def swap_in_page(self, page: OpenPage) -> OpenPage:
         """Return a page with the words replaced in its title and text."""
-        if not self.words:
-            return page
-        return replace(page, title=self._replace_words(page.title), text=self._replace_words(page.text))
+        return replace(page, title=self.replace_words(page.title), text=self.replace_words(page.text))
 
-    def _replace_words(self, text: str) -> str:
+    def replace_words(self, text: str) -> str:
+        """Return a text with the words replaced, in URLs too."""
+        if not self.words:
+            return text
         replacements = {word.casefold(): other for word, other in self.words.items()}
         longest = sorted(map(re.escape, self.words), key=len, reverse=True)
         pattern = rf"(?<!\w)(?:{'|'.join(longest)})(?!\w)"

@@ -88,7 +88,9 @@ def test_commands_in_the_docs_exist_with_their_options(path: Path) -> None:
         words = shlex.split(line, comments=True)[1:]
         assert words[0] in COMMANDS, line
         options = (
-            help_of(*words[:2]) if words[0] in ("data", "snapshots", "tasks") and len(words) > 1 else help_of(words[0])
+            help_of(*words[:2])
+            if words[0] in ("data", "judge", "snapshots", "tasks") and len(words) > 1
+            else help_of(words[0])
         )
         unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in options]
         assert not unknown, line

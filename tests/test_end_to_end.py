@@ -16,6 +16,8 @@ from warcio.archiveiterator import ArchiveIterator
 from webemu.agent_client import AsyncClient, Browser, Client, NotCaptured, PageAnswer, call
 from webemu.index.catalog import Catalog
 
+pytestmark = pytest.mark.slow
+
 WIKI = "https://en.openlexicon.org"
 
 
@@ -60,7 +62,6 @@ def rows(web: Web, sql: str) -> list[tuple[Any, ...]]:
         return catalog.db.execute(sql).fetchall()
 
 
-@pytest.mark.slow
 def test_the_scripted_agent_answers_every_question(web: Web) -> None:
     output = webemu("quiz", str(web.folder / "tasks.jsonl"), "--server", web.server)
     assert output.rstrip().endswith(f"score: {len(web.tasks)} / {len(web.tasks)}")

@@ -138,6 +138,7 @@ def test_where(number, worker_id):
 """
 
 
+@pytest.mark.slow
 def test_a_file_stays_in_one_worker_and_serial_files_in_the_same(tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "conftest.py").write_text(SPREAD)

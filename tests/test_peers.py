@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.crawls import CaptureSpec, html, ingest, write
 
 HERE = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_others_on_the_same_pages(tmp_path: Path) -> None:
     crawl = [
         CaptureSpec(

@@ -89,7 +89,7 @@ def build_query(text: str, search_params: SearchParams) -> str:
         + _quote_each("-site:", search_params.excluded_sites)
         + _quote_each("filetype:", search_params.file_types)
     )
-    operators += [f'"{_replace_quotes(phrase)}"' for phrase in search_params.required_phrases] + [
+    operators += [f'intext:"{_replace_quotes(phrase)}"' for phrase in search_params.required_phrases] + [
         f'-"{_replace_quotes(phrase)}"' for phrase in search_params.excluded_phrases
     ]
     if search_params.after:

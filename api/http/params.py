@@ -48,16 +48,19 @@ def _decode_component(encoded: bytes) -> str:
         ) from error
 
 
-def read_object(members: Mapping[str, object], allowed: Collection[str]) -> dict[str, str]:
+def read_object(members: Mapping[str, object], allowed: Collection[str], flags: Collection[str] = ()) -> dict[str, str]:
     """Convert a JSON object into parameters. A member that is null counts as not given.
 
     Raises:
-        BadRequest: a name is not in `allowed`, or a value is neither a text nor a whole number.
+        BadRequest: a name is not in `allowed`, or a value is neither a text nor a whole number, nor true or false of a
+            name in `flags`.
     """
     params: dict[str, str] = {}
     for name, value in members.items():
         if name not in allowed:
             raise _unknown_parameter_error(name, allowed)
+        if isinstance(value, bool) and name in flags:
+            value = str(value).lower()
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadRequest(f"{name} must be a text or a whole number, got {type(value).__name__}", action="see /docs")
         if value is not None:

@@ -92,6 +92,7 @@ def answer_search(world: World, request: Request) -> Response:
         results=[_build_view(world, request, hit, words) for hit in results.hits[offset : offset + PAGE_SIZE]],
         pages=list(_linked_page_numbers(page, last_page)),
         last=last_page,
+        relaxed=results.relaxed,
         correction=world.correct(text) if page == 1 and request.session.at_time is None else None,
         conditions=[_describe_condition(parsed, remaining_query) for parsed, remaining_query in list_conditions(text)],
         related=world.related_queries(text, results.hits, MAX_RELATED),

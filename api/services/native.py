@@ -42,10 +42,12 @@ DEFAULT_MATCHES = 20
 MAX_MATCHES = 200
 """Most matches that `/v1/find` shows."""
 
-SEARCH_PARAMS = ("q", "page", "size", "as_of", "engine", "explain")
+SEARCH_PARAMS = ("q", "page", "size", "as_of", "engine", "explain", "strict")
 FETCH_PARAMS = ("url", "format", "at", "start", "length", "line", "lines", "follow")
+FLAG_PARAMS = ("explain", "strict")
+"""Search parameters that are true or false."""
 FIND_PARAMS = ("url", "pattern", "at", "limit")
-SEARCH_BATCH_PARAMS = ("queries", "page", "size", "as_of", "engine", "explain")
+SEARCH_BATCH_PARAMS = ("queries", "page", "size", "as_of", "engine", "explain", "strict")
 FETCH_BATCH_PARAMS = ("urls", "format", "length", "at", "follow")
 
 
@@ -99,7 +101,9 @@ def parse_search_batch(body: Mapping[str, object]) -> list[Query | BadRequest]:
         BadRequest: the batch as a whole is malformed, or asks for too many queries or results.
     """
     items = read_list(body, "queries", MAX_QUERIES)
-    shared = read_object({name: value for name, value in body.items() if name != "queries"}, SEARCH_BATCH_PARAMS[1:])
+    shared = read_object(
+        {name: value for name, value in body.items() if name != "queries"}, SEARCH_BATCH_PARAMS[1:], FLAG_PARAMS
+    )
     _build_query({**shared, "q": "checked"})  # an error in a shared parameter is that of the batch, not of each member
     parsed = [_member_params(item, "q", SEARCH_PARAMS, shared) for item in items]
     queries = [params if isinstance(params, BadRequest) else _try_build_query(params) for params in parsed]
@@ -125,7 +129,9 @@ def parse_fetch_batch(body: Mapping[str, object]) -> list[FetchRequest | BadRequ
         BadRequest: the batch as a whole is malformed, or asks for too many pages.
     """
     items = read_list(body, "urls", MAX_URLS)
-    shared = read_object({name: value for name, value in body.items() if name != "urls"}, FETCH_BATCH_PARAMS[1:])
+    shared = read_object(
+        {name: value for name, value in body.items() if name != "urls"}, FETCH_BATCH_PARAMS[1:], FLAG_PARAMS
+    )
     if shared.get("format") == "raw":
         raise BadRequest("a batch cannot have format=raw", action="fetch each URL with GET /v1/fetch?format=raw")
     text_range = TextRange(0, read_integer(shared, "length", DEFAULT_LENGTH, 1, MAX_BATCH_LENGTH))
@@ -151,7 +157,7 @@ def _member_params(item: object, name: str, allowed: Sequence[str], shared: Para
     try:
         if isinstance(item, str):
             return {**shared, name: reject_surrogates(item)}
-        return {**shared, **read_object(item, allowed)}
+        return {**shared, **read_object(item, allowed, FLAG_PARAMS)}
     except BadRequest as error:
         return error
 
@@ -164,6 +170,7 @@ def _build_query(params: Params) -> Query:
         as_of=_read_time(params, "as_of"),
         engine=params.get("engine") or "",
         explain=_read_flag(params, "explain"),
+        is_strict=_read_flag(params, "strict"),
     )
 
 
@@ -235,12 +242,14 @@ def render_results(results: Results, duplicates: Sequence[Sequence[str]]) -> byt
     as_of = b"null" if query.as_of is None else b'"%b"' % _format_rfc3339(query.as_of).encode()
     more = b"true" if results.more else b"false"
     text = orjson.dumps(query.text)
-    return _RESULTS_TEMPLATE % (text, query.page, query.size, as_of, results.snapshot.encode(), b",".join(hits), more)
+    snapshot = results.snapshot.encode()
+    body = _RESULTS_TEMPLATE % (text, query.page, query.size, as_of, snapshot, b",".join(hits), more)
+    return _add_member(body, b"relaxed", orjson.dumps(results.relaxed)) if results.relaxed else body
 
 
-def _add_member(hit: bytes, name: bytes, value: bytes) -> bytes:
-    """Return the JSON object of a hit with one more member at its end."""
-    return b'%b,"%b":%b}' % (hit[:-1], name, value)  # without its closing brace
+def _add_member(json_object: bytes, name: bytes, value: bytes) -> bytes:
+    """Return a JSON object with one more member at its end."""
+    return b'%b,"%b":%b}' % (json_object[:-1], name, value)  # without its closing brace
 
 
 def search(world: World, query: Query) -> bytes:

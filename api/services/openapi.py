@@ -52,6 +52,9 @@ class SearchAnswer(BaseModel):
     snapshot: str
     results: list[Result]
     more: bool = Field(description="True if there is a next page of results.")
+    relaxed: list[str] = Field(
+        [], description="Phrases and `+words` that few pages have, so that the last results lack them; absent if none."
+    )
 
 
 class Failure(BaseModel):
@@ -84,6 +87,7 @@ class QueryItem(BaseModel):
     as_of: str | None = None
     engine: str = ""
     explain: bool = False
+    strict: bool = False
 
 
 class SearchBatch(BaseModel):
@@ -97,6 +101,7 @@ class SearchBatch(BaseModel):
     as_of: str | None = Field(None, description="Default for queries that do not set it.")
     engine: str = Field("", description="Default for queries that do not set it.")
     explain: bool = Field(False, description="Default for queries that do not set it.")
+    strict: bool = Field(False, description="Default for queries that do not set it.")
 
 
 class SearchAnswers(BaseModel):
@@ -271,6 +276,7 @@ _SEARCH_PARAMS = (
     QueryParam("as_of", _TIME_SCHEMA, "Time of the query: pages captured later do not exist."),
     QueryParam("engine", _TEXT_SCHEMA, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
     QueryParam("explain", _FLAG_SCHEMA, "True to list the ranking signals of each result."),
+    QueryParam("strict", _FLAG_SCHEMA, "True to let phrases and `+words` bind though few pages have them."),
 )
 _URL_PARAM = QueryParam("url", _URL_SCHEMA, "URL of the page.", True)
 _AT_PARAM = QueryParam(

@@ -14,6 +14,7 @@ class SessionPolicy(BaseModel):
     as_of: str | None = Field(None, description="Time of the session: pages captured later do not exist.")
     seed: int = 0
     marks: bool = Field(True, description="True if responses carry X-Webemu-* headers.")
+    strict: bool = Field(False, description="True if phrases and +words bind though few pages have them.")
     blocked: dict[str, list[str]] = Field({}, examples=[{"domains": ["example.org"]}])
     budget: dict[str, int] = Field({}, examples=[{"searches": 10, "fetches": 20}])
     weather: dict[str, object] = Field(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from webemu.rl.answers import wording
+from webemu.rl.answers.excuses import BUILDING
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.names import is_acronym
+from webemu.rl.answers.persons import asks_for_person
 from webemu.rl.answers.regions import contains, contradicts
 
 YEARS = re.compile(
@@ -24,8 +26,12 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     if (
         not text
         or set(text) <= {MASK}
-        or (contains(text, expected.text) and not contradicts(text, expected.question))
+        or all(
+            contains(one, expected.text) and not contradicts(one, expected.question, expected.text)
+            for one in text.split(", ")
+        )
         or YEARS.fullmatch(text)
+        or re.fullmatch(r"(?:until|till|since|from|after|in) \d{3,4}", text)
     ):
         return True
     if expected.flavour != "name":
@@ -36,12 +42,39 @@ def bracket_holds(inside: str, expected: Expectation) -> bool:
     words = split_words(text)
     if is_translation(text):
         return True
-    is_symbol = re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?|\W+", text) and len(expected.text) > 2
-    is_described = len(words) > 1 and words[0].plain in wording.DEMONYMS and words[1].text.islower()
+    if not re.search(r"[a-z\d]", fold(text)):
+        return True
+    # "(4–2 against West Germany)", "(Linnaeus, 1758)"
+    if re.match(r"\d+[–-]\d+ (?:against|over|vs|win)\b", text) or re.fullmatch(
+        r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}", text
+    ):
+        return True
+    if asks_for_person(expected.question) and re.search(r"\b(?:University|Institute|College|School)\b", text):
+        return True
+    if asks_for_person(expected.question) and re.search(r"\b(?:play|portray|voice|role)", expected.question):
+        return all(word.is_capitalised for word in words)
+    if BUILDING.search(expected.question) and re.fullmatch(r"[A-Z]\w+(?: [A-Z]\w+)?", text):
+        return True
+    is_symbol = (
+        re.fullmatch(
+            r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour"
+            r"|Conservative|Liberal|\W+",
+            text,
+        )
+        and len(expected.text) > 2
+    )
+    is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
     is_remark = is_described or (
-        expected.is_capitalised and len(words) <= 6 and text.islower() and words[0].plain not in wording.COORDINATION
+        (expected.is_capitalised or len(words) > 1)
+        and len(words) <= 6
+        and text.islower()
+        and words[0].plain not in wording.COORDINATION
     )
     is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
+    is_short = len(expected.text.split()) == 1 or bool(re.search(r" [IVX]+$", expected.text))
+    if is_short and asks_for_person(expected.question) and len(words) in (2, 3, 4):
+        # The full name behind a stage name.
+        return all(word.is_capitalised for word in words)
     return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
         bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
     )
@@ -57,26 +90,20 @@ def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:
     closed = text.find(")", rival.end, rival.end + 120)
     if opened < 0 or closed < 0 or ")" in text[opened : rival.start]:
         return False
+    # A bracket right behind the answer is judged with the words behind it.
     inside = text[opened + 1 : closed]
-    if expected.flavour == "name" and re.match(
-        r"(?:the|a|an|formerly|then|now|previously|also known as|a\.?k\.?a\.?|born|née?|originally)\s", inside
-    ):
-        return rival.start > opened
-    return (
-        contains(inside, expected.text)
-        or is_acronym(inside, expected.text)
-        or is_acronym(expected.text, inside)
-        or bool(re.fullmatch(r"[A-Z][a-z]?|[A-Z]{2,5}\d?", inside))
-        or is_translation(inside)
-        or bool(_REMARK.fullmatch(inside))
-        or (expected.flavour == "name" and expands_initials(inside, expected.text))
-    )
+    if expected.flavour == "date" and re.match(r"(?!or )[a-z]+ [a-z]+ ", inside):
+        return text[:opened].endswith((MASK, MASK + " "))
+    is_behind = expected.flavour == "name" and text[:opened].endswith((MASK, MASK + " "))
+    return is_behind or is_acronym(inside, expected.text)
 
 
 def is_translation(inside: str) -> bool:
     """True for a bracket such as "German: Donau"."""
     language, colon, _ = inside.partition(":")
-    return bool(colon) and fold(language) in wording.DEMONYMS | {"latin", "arabic", "hebrew", "hindi", "native"}
+    return bool(colon) and (
+        wording.is_demonym(fold(language)) or fold(language) in ("latin", "arabic", "hebrew", "hindi", "native")
+    )
 
 
 def brackets_acronym(plain: str, expected: Expectation) -> bool:
@@ -86,6 +113,7 @@ def brackets_acronym(plain: str, expected: Expectation) -> bool:
         is_acronym(expected.text, plain[words[-n].start : words[-1].end])
         or is_acronym(words[-1].text, expected.text)
         or expands_initials(plain[words[-n].start : words[-1].end], expected.text)
+        or expands_initials(expected.text, plain[words[-n].start : words[-1].end])
         for n in range(1, min(len(words), 10) + 1)
     )
 

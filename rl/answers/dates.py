@@ -40,11 +40,14 @@ _YEAR = r"(?P<year>\d{4})(?![\d]|[.,]\d)"
 _OF = r"(?:\s(?:of|de|du|del|in|the\syear))?"
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)}),?\s(?:the\s)?$", re.IGNORECASE)
-_ERA = re.compile(r"\s?\b(BCE?|B\.C\.(?:E\.)?|CE|AD|A\.D\.|C\.E\.|v\. Chr\.|n\. Chr\.)(?!\w)")
+_ERA = re.compile(
+    r"\s?\b(BCE?|B\.C\.(?:E\.)?|before Christ|before the Common Era|CE|AD|A\.D\.|C\.E\.|v\. Chr\.|n\. Chr\.)(?!\w)"
+)
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})(?=\s?(?:BCE?|B\.C\.|CE|AD|A\.D\.)(?!\w))",
+        rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?\s(?P<year>\d{{1,3}})"
+        r"(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
         rf"(?<![\w/.,–-]){_DAY}{_OF}[\s-]{_MONTH},?(?:{_OF}[\s-]{_YEAR})?",
         rf"(?<!\w){_MONTH}\s(?:the\s)?{_DAY}(?![\w:]),?(?:\s(?:of\s|in\s)?{_YEAR})?",
         rf"(?<![\w-]){_MONTH},?{_OF}\s{_YEAR}",
@@ -54,7 +57,20 @@ _PATTERNS = [
         r"(?<![\w/.-])(?P<year>\d{4})/(?P<number>\d{1,2})/(?P<day>\d{1,2})(?![\w/-])",
         r"(?<![\w/.,-])(?P<first>\d{1,2})(?P<sign>[./-])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?![\w/-])",
         r"(?<![\w.,/-])(?:AD|A\.D\.|CE)\s?(?P<year>\d{1,4})(?![\w,.]\d|\d)",
-        r"(?<![\w.,/–-])(?P<year>\d{1,4})(?=\s?(?:BCE?|B\.C\.|CE|AD|A\.D\.)(?!\w))",
+        r"(?<![\w.,/–-])(?P<year>\d{1,4})(?=\s?(?:BCE?|B\.C\.|before Christ|CE|AD|A\.D\.)(?!\w))",
+    )
+]
+_NAMES = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
+_TO = r"\s?(?:-|–|—|\bto\b|\band\b|\bthrough\b|\buntil\b|\bbis\b)\s?(?:the\s)?"
+_FROM = r"(?:\b(?:from|between)\s(?:the\s)?)?"
+_ORDINAL = r"(?:st|nd|rd|th|\.)?"
+_DAY_RANGES = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_FROM}\b(?P<d1>\d{{1,2}}){_ORDINAL}(?:\s(?:of\s)?(?P<m1>{_NAMES}))?{_TO}(?P<d2>\d{{1,2}}){_ORDINAL}"
+        rf"\s(?:of\s)?(?P<m2>{_NAMES})\b\.?(?:,?\s(?P<year>\d{{4}}))?",
+        rf"{_FROM}\b(?P<m1>{_NAMES})\.?\s(?P<d1>\d{{1,2}}){_ORDINAL}{_TO}(?:(?P<m2>{_NAMES})\.?\s)?"
+        rf"(?P<d2>\d{{1,2}}){_ORDINAL}\b(?:,?\s(?P<year>\d{{4}}))?",
     )
 ]
 _TIME = re.compile(
@@ -103,6 +119,19 @@ def find_days(text: str) -> list[Day]:
     return sorted(days, key=lambda mention: mention.start)
 
 
+def find_day_ranges(text: str) -> list[tuple[tuple[int | None, ...], int, int]]:
+    """Return the ranges of days of a text: year, first month and day, last month and day; and the place of each."""
+    ranges: list[tuple[tuple[int | None, ...], int, int]] = []
+    for pattern in _DAY_RANGES:
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            first_month, last_month = groups.get("m1") or groups.get("m2"), groups.get("m2") or groups.get("m1")
+            months = [_MONTH_NUMBERS[(name or "").casefold()] for name in (first_month, last_month)]
+            year = int(groups["year"]) if groups["year"] else None
+            ranges.append(((year, months[0], int(groups["d1"]), months[1], int(groups["d2"])), *match.span()))
+    return ranges
+
+
 def find_times(text: str) -> list[Time]:
     """Return the times of day of a text in order."""
     return [_read_time(match) for match in _TIME.finditer(text)]
@@ -135,7 +164,7 @@ def _read_day(text: str, match: re.Match[str]) -> Day:
         is_clear = is_clear and len(groups["year"]) == 4
     is_before_christ = False
     if era := _ERA.match(text, end):
-        is_before_christ, end = era[1].startswith(("B", "v")), era.end()
+        is_before_christ, end = era[1][0] in "Bbv", era.end()
     weekday = _WEEKDAY.search(text[max(0, start - 16) : start])
     if weekday:
         start -= len(weekday[0])

@@ -13,16 +13,24 @@ from functools import lru_cache
 
 from webemu.rl.answers import lists, polarity, wording
 from webemu.rl.answers.assertion import MAX_ANSWER_CHARACTERS, is_asserted, is_excuse
+from webemu.rl.answers.bounds import relax
 from webemu.rl.answers.cleaning import MAX_CHARACTERS, clean, has_hidden_characters
 from webemu.rl.answers.codes import find_code, find_range, has_code_form, is_range, urls_agree
-from webemu.rl.answers.dates import days_agree, find_days, find_times, times_agree
+from webemu.rl.answers.dates import find_day_ranges, find_days, find_times
 from webemu.rl.answers.expectation import Expectation
 from webemu.rl.answers.folding import split_words
-from webemu.rl.answers.measures import Measure, agree, find_measures, is_conversion
-from webemu.rl.answers.mention import Reading, Span
-from webemu.rl.answers.names import find_name, spell_out
+from webemu.rl.answers.measures import find_measures
+from webemu.rl.answers.mention import Reading
+from webemu.rl.answers.names import spell_out
+from webemu.rl.answers.readings import (
+    CALENDAR,
+    read_day_ranges,
+    read_days,
+    read_measures,
+    read_names,
+    read_times,
+)
 from webemu.rl.answers.regions import level_of
-from webemu.rl.answers.rivals import find_rival_names
 from webemu.rl.answers.sentences import split_sentences
 
 Reader = Callable[[str, str, str], Reading]
@@ -30,12 +38,10 @@ Reader = Callable[[str, str, str], Reading]
 _BOX = re.compile(
     r"(?:^|(?<=[.:!?\n]))[ \t$]{0,6}\\boxed\{([^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,100})?)\}[ \t$.]{0,6}(?=\n|$)"
 )
+_TURNED = "University|Treaty|Battle|Siege|Congress|Council|Conference|Gulf"
+"""Words of names such as "Treaty of Versailles", which is the Versailles Treaty too."""
 _KINDS = "(?:lake|mount|river|island|county|province|district)"
 """Kinds of places that a name may have with it."""
-_CALENDAR = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)\b"
-)
 MAX_LABELLED_CHARACTERS = 1500
 """Longest answer whose last line is labelled as the answer."""
 
@@ -62,7 +68,25 @@ def _is_equivalent(
         return False
     if answer_type == "none":
         return polarity.says_not_found(answer, question) or any(_is_same_text(answer, gold) for gold in golds)
-    return any(_equals(answer, gold, answer_type, question, evidence) for gold in golds if gold.strip())
+    return any(
+        _equals(_drop_aliases(answer, gold, golds), gold, answer_type, question, evidence)
+        for gold in golds
+        if gold.strip()
+    )
+
+
+def _drop_aliases(answer: str, gold: str, golds: tuple[str, ...]) -> str:
+    """Return the answer without other accepted answers beside one: "a hecatontagon or hectogon"."""
+    for other in golds:
+        if other != gold and 2 < len(other) < 80 and len(gold) < 80 and not (set(other + gold) & set("0123456789")):
+            gold_pattern, alias_pattern = re.escape(gold), re.escape(other)
+            link = r",? (?:or|also called|also known as|aka|a\.k\.a\.) (?:simply )?(?:the |an? )?"
+            answer = re.sub(
+                rf"(?i)\b{alias_pattern}{link}(?={gold_pattern}\b)|(?<={gold_pattern}){link}{alias_pattern}\b",
+                "",
+                answer,
+            )
+    return answer
 
 
 def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: tuple[str, ...]) -> bool:
@@ -72,11 +96,22 @@ def _equals(answer: str, gold: str, answer_type: str, question: str, evidence: t
         return urls_agree(answer, gold)
     if _is_same_text(answer, gold):
         return True
+    if _has_other_bracket(answer, gold):
+        return False
     for spelling, context in _spellings(gold, question):
-        read, expected = _choose_reader(clean(spelling) or spelling.strip(), answer_type, context, evidence)
+        read, expected = _choose_reader(
+            ("_" not in spelling and clean(spelling)) or spelling.strip(), answer_type, context, evidence
+        )
         if _says(answer, read, expected):
             return True
     return False
+
+
+def _has_other_bracket(answer: str, gold: str) -> bool:
+    """True if an answer has another word in the bracket of the accepted one: another party, say."""
+    gold_match = re.fullmatch(r"([^()]+?)\s?\((\w+)\)", gold.strip())
+    answer_match = re.search(re.escape(gold_match[1]) + r"\s?\((\w+)\)", answer) if gold_match else None
+    return bool(gold_match and answer_match and gold_match[2] != answer_match[1])
 
 
 def _spellings(gold: str, question: str) -> list[tuple[str, str]]:
@@ -86,16 +121,16 @@ def _spellings(gold: str, question: str) -> list[tuple[str, str]]:
     spellings = [(gold, question)]
     if match := re.fullmatch(r"([^()]+?)\s?\([^()]*\)", gold.strip()):
         spellings.append((match[1], question))
-    place, comma, region = gold.partition(", ")
-    if comma and level_of(region) == 2 and not level_of(place):
+    place, comma, region = re.sub(r" in (?=(?:the )?[A-Z])", ", ", gold).partition(", ")
+    if comma and level_of(region) > 1 and not level_of(place):
         spellings.append((place, f"{question} {region}"))
     return spellings
 
 
 def _says(answer: str, read: Callable[[str], Reading], expected: Expectation) -> bool:
     """True if the labelled answers of a text, or the text without labels, assert the accepted answer."""
-    marked = _BOX.sub(r"\nAnswer: \1\n", answer)
-    text = clean(marked)
+    text = clean(_BOX.sub(r"\nAnswer: \1\n", answer))
+    text = relax(text, expected.question) if expected.flavour == "number" else text
     labels = list(wording.LABEL.finditer(text))
     if not labels:
         # Longer texts assert nothing, and are not worth reading.
@@ -155,9 +190,11 @@ def _choose_reader(
         return read_all, Expectation(gold, question, flavour, len(parts))
     kind = _classify(gold, answer_type, question)
     if kind == "date":
-        return (lambda text: _read_days(text, gold, question)), Expectation(gold, question, "date")
+        return (lambda text: read_days(text, gold, question)), Expectation(gold, question, "date")
+    if kind == "days":
+        return (lambda text: read_day_ranges(text, gold)), Expectation(gold, question, "date")
     if kind == "time":
-        return (lambda text: _read_times(text, gold, question)), Expectation(gold, question, "date")
+        return (lambda text: read_times(text, gold)), Expectation(gold, question, "date")
     if kind == "number":
         measure = find_measures(gold)[0]
         rounded = (
@@ -167,26 +204,37 @@ def _choose_reader(
         )
         is_measured = rounded and not measure.is_ordinal
         return (
-            lambda text: _read_measures(text, gold, question),
+            lambda text: read_measures(text, gold, question),
             Expectation(gold, question, "number", allows_approximation=is_measured),
         )
     if kind == "range":
         return (lambda text: find_range(text, gold)), Expectation(gold, question, "number")
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
-    names = [spelling for core in _cores(gold, question) for spelling in spell_out(core, evidence)]
-    if gold.islower() and gold.isalpha() and len(gold) > 3:
+    asked_words = {word.plain for word in split_words(question)}
+    names = [
+        spelling
+        for core in _cores(gold, question)
+        for spelling in spell_out(core, evidence)
+        # "NATO" is no answer to what NATO stands for.
+        if spelling == core or not {word.plain for word in split_words(spelling)} <= asked_words
+    ]
+    names += _without_kind(gold, question)
+    if re.search(r"(?:^|[a-z] )[a-z]{4,}$", gold):
         # A common noun may be said of one or of several.
         names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
     return (
-        lambda text: _read_names(text, gold, names, question, is_choice),
+        lambda text: read_names(text, gold, names, question, is_choice),
         Expectation(gold, question, "name", is_choice=is_choice),
     )
 
 
 def _classify(gold: str, answer_type: str, question: str) -> str:
-    """Return the kind of a single accepted answer: `date`, `time`, `number`, `range`, `code` or `name`."""
+    """Return the kind of a single accepted answer: `days`, `date`, `time`, `number`, `range`, `code` or `name`."""
     days = find_days(gold)
+    day_ranges = find_day_ranges(gold)
+    if len(day_ranges) == 1 and _covers(gold, *day_ranges[0][1:]):
+        return "days"
     if len(days) == 1 and _covers(gold, days[0].start, days[0].end):
         return "date"
     times = find_times(gold)
@@ -214,14 +262,20 @@ def _classify(gold: str, answer_type: str, question: str) -> str:
         if is_version and "." in gold:
             return "code"
         return "date" if is_year or (answer_type == "date" and gold.isdigit()) else "number"
-    return "code" if has_code_form(gold) else "name"
+    # "Luna 9" and "Article 17" are names.
+    return "code" if has_code_form(gold) and not re.fullmatch(r"[A-Z][a-z]+ \d+", gold) else "name"
 
 
 def _covers(gold: str, start: int, end: int) -> bool:
     """True if only small words and a noun stand around a mention in an accepted answer."""
     around = split_words(gold[:start] + " . " + gold[end:])
     before = split_words(gold[:start])
-    if any(word.plain not in wording.FUNCTION_WORDS | wording.APPROXIMATION for word in before):
+    # "Article 17" is a name.
+    if any(
+        word.plain not in wording.FUNCTION_WORDS | wording.APPROXIMATION
+        or word.plain in ("article", "page", "document")
+        for word in before
+    ):
         return False
     after = [word for word in around[len(before) :] if word.plain not in wording.FUNCTION_WORDS]
     return len(after) <= 2 and all(word.text.islower() for word in after) and not re.search(r"[/:^]|\d", gold[end:])
@@ -238,132 +292,23 @@ def _cores(gold: str, question: str) -> list[str]:
             and head not in wording.PLACE_HAZARDS
         ):
             cores.append(match[1])
+    if CALENDAR.fullmatch(gold) and "day" not in gold:
+        cores += [gold[:3], gold[:4]]
     kind = re.fullmatch(rf"(?:the )?(?:{_KINDS} (.+)|(.+) {_KINDS})", gold, re.IGNORECASE)
-    if kind and re.search(rf"\b{_KINDS}\b", question, re.IGNORECASE):
+    if kind and re.search(rf"\b{_KINDS}|\b(?:peak|summit|volcano)\b", question, re.IGNORECASE):
         cores.append(kind[1] or kind[2])
+    turned = re.fullmatch(rf"(?:the )?({_TURNED}) of (\w+(?: \w+)?)|(\w+(?: \w+)?) ({_TURNED})", gold)
+    if turned and ("University" not in (turned[1], turned[4]) or not level_of(turned[2] or turned[3])):
+        cores.append(f"{turned[2]} {turned[1]}" if turned[1] else f"{turned[4]} of {turned[3]}")
     if (without := re.sub(r"\s?\([^()]*\)$", "", gold).strip()) != gold and without:
         cores.append(without)
     return cores
 
 
-def _read_names(text: str, gold: str, names: list[str], question: str, is_choice: bool) -> Reading:
-    hits = _join_brackets(text, find_name(text, names))
-    # The family name alone, somewhere else in the answer, is no other person.
-    explaining_text = gold if is_choice else f"{question} {gold}"
-    rivals = find_rival_names(text, hits, explaining_text)
-    if _CALENDAR.fullmatch(gold) and not find_days(text):
-        months = [Span(match.start(), match.end()) for match in _CALENDAR.finditer(text)]
-        rivals += [span for span in months if all(span.start >= hit.end or hit.start >= span.end for hit in hits)]
-    return Reading(tuple(hits), tuple(rivals))
-
-
-def _join_brackets(text: str, hits: list[Span]) -> list[Span]:
-    """Return the hits with a name and its other spelling in brackets as one: "World Health Organization (WHO)"."""
-    joined: list[Span] = []
-    for hit in hits:
-        last = joined[-1] if joined else None
-        is_bracketed = last and text[last.end : hit.start].strip() == "(" and text[hit.end : hit.end + 1] == ")"
-        if last and is_bracketed and text[last.start : last.end].casefold() != text[hit.start : hit.end].casefold():
-            joined[-1] = Span(last.start, hit.end + 1)
-        else:
-            joined.append(hit)
-    return joined
-
-
-def _read_measures(text: str, gold: str, question: str) -> Reading:
-    """Return the numbers of a text that equal the accepted one, and the others of its kind."""
-    expected = find_measures(gold)[0]
-    days = [Span(mention.start, mention.end) for mention in find_days(text)] if not expected.has_year_form else []
-    measures = find_measures(text, days)
-    hits = [mention for mention in measures if agree(mention, expected, question)]
-    question_values = {mention.values for mention in find_measures(question)}
-    rivals = [
-        mention
-        for mention in measures
-        if mention not in hits and _competes(text, mention, expected) and mention.values not in question_values
-    ]
-    return Reading(
-        tuple(Span(mention.start, mention.end) for mention in hits),
-        tuple(Span(mention.start, mention.end) for mention in rivals),
-    )
-
-
-def _competes(text: str, mention: Measure, expected: Measure) -> bool:
-    """True if a number is of the kind of the accepted one, and not its conversion or a year beside it."""
-    # "the first survey", "one of them": no counts.
-    if (mention.is_ordinal and not expected.is_ordinal) or text[mention.start : mention.end].casefold() == "one":
-        return False
-    if is_conversion(mention, expected) and "(" in text[max(0, mention.start - 3) : mention.start]:
-        return False
-    if mention.dimension and expected.dimension and mention.dimension != expected.dimension:
-        return mention.dimension.startswith("money ") and expected.dimension.startswith("money ")
-    if mention.has_year_form and mention.follows_year_word and not mention.is_odd and not expected.has_year_form:
-        return False
-    if expected.dimension and not mention.dimension:
-        return mention.is_odd and not mention.has_year_form
-    return not (mention.dimension and not expected.dimension) or mention.is_odd
-
-
-def _read_days(text: str, gold: str, question: str) -> Reading:
-    """Return the dates of a text that say the accepted one, and the others."""
-    gold_days = find_days(gold)
-    if not gold_days:
-        return _read_year(text, int(gold), question)
-    days = find_days(text)
-    hits = [Span(mention.start, mention.end) for mention in days if days_agree(mention, gold_days[0])]
-    rivals = [Span(mention.start, mention.end) for mention in days if not days_agree(mention, gold_days[0])]
-    if gold_days[0].month is None:
-        day_spans = [Span(mention.start, mention.end) for mention in days]
-        years = find_measures(text, day_spans)
-        fits = [
-            mention
-            for mention in years
-            if mention.values[0] == gold_days[0].year
-            and not gold_days[0].is_before_christ
-            and not mention.is_odd
-            and not mention.dimension
-        ]
-        hits += [Span(mention.start, mention.end) for mention in fits]
-        rivals += [
-            Span(mention.start, mention.end)
-            for mention in years
-            if mention not in fits and (mention.has_year_form or not mention.dimension)
-        ]
-    else:
-        day_spans = [Span(mention.start, mention.end) for mention in days]
-        rivals += [
-            Span(mention.start, mention.end) for mention in find_measures(text, day_spans) if mention.has_year_form
-        ]
-    return Reading(tuple(hits), tuple(rivals))
-
-
-def _read_year(text: str, year: int, question: str) -> Reading:
-    days = find_days(text)
-    fits = [
-        Span(mention.start, mention.end)
-        for mention in days
-        if mention.year == year and mention.is_valid and not mention.is_before_christ
-    ]
-    rivals = [
-        Span(mention.start, mention.end)
-        for mention in days
-        if mention.year not in (year, None) or mention.is_before_christ or not mention.is_valid
-    ]
-    day_spans = [Span(mention.start, mention.end) for mention in days]
-    question_values = {mention.values for mention in find_measures(question)}
-    for mention in find_measures(text, day_spans):
-        span = Span(mention.start, mention.end)
-        if mention.values[0] == year and not mention.is_odd and not mention.dimension and not mention.is_ordinal:
-            fits.append(span)
-        elif (mention.has_year_form or mention.is_odd) and mention.values not in question_values:
-            rivals.append(span)
-    return Reading(tuple(fits), tuple(rivals))
-
-
-def _read_times(text: str, gold: str, question: str) -> Reading:
-    expected = find_times(gold)[0]
-    times = find_times(text)
-    hits = tuple(Span(mention.start, mention.end) for mention in times if times_agree(mention, expected))
-    return Reading(
-        hits, tuple(Span(mention.start, mention.end) for mention in times if not times_agree(mention, expected))
-    )
+def _without_kind(gold: str, question: str) -> list[str]:
+    """Return a name without its last word if the question asks for it: "MIT" for "Which licence?"."""
+    match = re.fullmatch(r"((?:[A-Z][\w.&'-]* ){0,3}[A-Z][\w.&'-]*) ([A-Za-z]{3,})", gold)
+    stem = match[2].casefold()[:4] if match else ""
+    if not match or stem == "city" or level_of(match[1]):
+        return []
+    return [match[1]] if re.search(rf"\b(?:which|what)\b.{{0,40}}\b{stem}", question, re.IGNORECASE) else []

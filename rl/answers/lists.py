@@ -6,6 +6,7 @@ import re
 
 from webemu.rl.answers.dates import find_days
 from webemu.rl.answers.folding import split_words
+from webemu.rl.answers.measures import find_measures
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.regions import level_of
 
@@ -18,6 +19,10 @@ MAX_PARTS = 20
 def split_list(gold: str, question: str) -> tuple[str, ...]:
     """Return the parts of a list; empty for a single thing, such as a firm, a place with its country, or a sentence."""
     if len(gold) > 400 or find_days(gold):
+        return ()
+    # "2 hours and 30 minutes" is one time.
+    measures = find_measures(gold)
+    if len(measures) == 1 and measures[0].start == 0 and measures[0].end == len(gold):
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(gold) if part.strip()]
     if not 2 <= len(parts) <= MAX_PARTS or any(len(split_words(part)) > 6 or not split_words(part) for part in parts):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.numerals import NUMERAL, Numeral, read_digits, read_words
-from webemu.rl.answers.units import CURRENCIES, MAX_UNIT_WORDS, SCALE_LETTERS, SCALES, UNITS, UNITS_IN_SMALL
+from webemu.rl.answers.units import CURRENCIES, MAX_UNIT_WORDS, OFFSETS, SCALE_LETTERS, SCALES, UNITS, UNITS_IN_SMALL
 
 MAX_DIGITS = 60
 """Longer runs of digits are no numbers."""
@@ -22,6 +22,11 @@ _ODD_AFTER = re.compile(
     r"[\^½¼¾²³⁰¹⁴-⁹+\x1a=<>≤≥]|[/:×*]\s?\w|[.,]\d|!!|s\b|\s?[-–—/]\s?[£$€]?\d|[^\W\d_]|\s(?:to|bis)\s[$€£]?\d"
     r"|\s(?:out\s)?of\s(?:the\s)?\d"
 )
+_RATE = re.compile(
+    r"(?: (?:people|inhabitants|persons|residents))?(?:/|\s?per\s)(?:an? )?"
+    r"((?:(?:sq|square|cubic) )?[A-Za-z]+[²³23]?)(?![\w/])"
+)
+_RATE_DIMENSIONS = frozenset(("area", "volume", "mass", "length"))
 _YEAR_BEFORE = re.compile(
     r"\b(?:in|since|by|from|until|till|during|of|year|on|circa|before|after|around|between|and|early|late|im|en|depuis"
     r"|january|february|march|april|may|june|july|august|september|october|november|december|the),?\s$|[(–]$",
@@ -52,6 +57,11 @@ class Measure:
     """True for four digits between 1000 and 2199 without separators."""
     follows_year_word: bool = False
 
+    @property
+    def scale(self) -> tuple[Fraction, Fraction]:
+        """Factor of its unit, and its zero in base units."""
+        return self.factor, OFFSETS.get(self.unit, Fraction(0))
+
 
 def find_measures(text: str, day_spans: Iterable[Span] = ()) -> list[Measure]:
     """Return the numbers of a text in order, without those in the spans that are taken."""
@@ -70,6 +80,8 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     """True if two numbers are equal at the precision of the second one. The question may name a unit that one lacks."""
     if candidate.is_odd or gold.is_odd or (candidate.is_ordinal and not gold.is_ordinal):
         return False
+    if gold.is_ordinal and not candidate.is_ordinal and candidate.dimension:
+        return False
     if candidate.dimension != gold.dimension and not _is_same_money(candidate, gold):
         plain, full = (candidate, gold) if not candidate.dimension else (gold, candidate)
         if plain.dimension or not _names_unit(question, full):
@@ -78,13 +90,23 @@ def agree(candidate: Measure, gold: Measure, question: str) -> bool:
     if any(entry in gold.values for entry in candidate.values):
         return True
     # A conversion may be rounded, but not more coarsely than the accepted number is.
-    is_converted = candidate.factor != gold.factor and candidate.step <= gold.step * Fraction(101, 100)
-    return is_converted and any(abs(entry - gold.values[0]) <= gold.step / 2 for entry in candidate.values)
+    written = abs((gold.values[0] - gold.scale[1]) / gold.factor)
+    zeros = len(str(written)) - len(str(written).rstrip("0")) if written.denominator == 1 else 0
+    if candidate.scale == gold.scale:
+        return False
+    # Whole miles may stand for whole kilometres.
+    is_whole = candidate.step == candidate.factor and gold.step == gold.factor
+    is_exact = abs(candidate.values[0]) >= 1000 * candidate.step and abs(gold.values[0]) < 10**7 * gold.step
+    if candidate.step > gold.step * 10**zeros * Fraction(40 if is_exact else 17 if is_whole else 10, 10) * Fraction(
+        101, 100
+    ):
+        return False
+    return any(abs(entry - gold.values[0]) <= max(gold.step, candidate.step) / 2 for entry in candidate.values)
 
 
 def is_conversion(candidate: Measure, gold: Measure) -> bool:
     """True if a number is about another one, in another unit: "84 km (52 mi)"."""
-    if candidate.dimension != gold.dimension or candidate.factor == gold.factor:
+    if candidate.dimension != gold.dimension or candidate.scale == gold.scale:
         return False
     return abs(candidate.values[0] - gold.values[0]) <= max(candidate.step, abs(gold.values[0]) * Fraction(3, 100))
 
@@ -92,8 +114,10 @@ def is_conversion(candidate: Measure, gold: Measure) -> bool:
 def _rescale(candidate: Measure, gold: Measure) -> list[Fraction]:
     """Return the values of a number as if both had the unit of the one that has a unit."""
     if candidate.dimension:
-        return [value / candidate.factor for value in candidate.values]
-    return [value * gold.factor for value in candidate.values]
+        factor, zero = candidate.scale
+        return [(value - zero) / factor for value in candidate.values]
+    factor, zero = gold.scale
+    return [value * factor + zero for value in candidate.values]
 
 
 def _is_same_money(candidate: Measure, gold: Measure) -> bool:
@@ -107,7 +131,6 @@ def _is_same_money(candidate: Measure, gold: Measure) -> bool:
 
 _QUESTION_CUES = {
     "percent": r"percent|per cent|percentage|%|prozent",
-    "temperature C": r"celsius|°c|temperature",
     "money": r"",
 }
 
@@ -163,12 +186,16 @@ def _read_measure(text: str, numeral: Numeral) -> Measure:
     dimension, unit_factor, unit, end = "", Fraction(1), "", end
     if not code and not ordinal:
         dimension, unit_factor, unit, end = _read_unit(text, end)
+    if not code and (rate := _RATE.match(text, end)) and (below := UNITS.get(rate[1])) and below[0] in _RATE_DIMENSIONS:
+        dimension, unit_factor, end = f"{dimension}/{below[0]}", unit_factor / below[1], rate.end()
     if not dimension and not code:
         code, end = _read_currency_after(text, end)
+    if code == "cent":
+        code, factor = "$", factor / 100
     sign = -1 if negative else 1
     digits = text[numeral.start : numeral.end]
     return Measure(
-        tuple(sign * value * factor * unit_factor for value in numeral.values),
+        tuple(sign * value * factor * unit_factor + OFFSETS.get(unit, Fraction(0)) for value in numeral.values),
         numeral.step * factor * unit_factor,
         f"money {code}" if code else dimension,
         unit_factor,
@@ -187,7 +214,9 @@ def _is_odd(text: str, numeral: Numeral, start: int, end: int, is_ordinal: bool)
     before, after = text[max(0, start - 6) : start], text[end : end + 14]
     if numeral.is_word:
         half = re.search(r"\b(?:half|quarter)\s(?:a\s|an\s|of\s)?$", text[max(0, start - 12) : start])
-        fraction = is_ordinal and re.match(r"s?\sof\b", after)
+        fraction = is_ordinal and (
+            re.match(r"s?\sof\b", after) or re.search(r"\ba\s$", text[max(0, start - 3) : start])
+        )
         part = re.match(
             r"-?(?:fold|ish)\b|\s(?:to|bis)\s\w+teen|[\s-](?:quarters?|thirds?|halves|half|fifths|sixths"
             r"|eighths|tenths)\b",
@@ -258,6 +287,7 @@ def _merge_compounds(text: str, measures: list[Measure]) -> list[Measure]:
             and entry.dimension
             and last.dimension == entry.dimension
             and entry.factor < last.factor
+            and entry.dimension != "temperature"
             and not entry.is_odd
             and re.fullmatch(r"\s?(?:,|and)?\s?", text[last.end : entry.start])
         ):

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from webemu.rl.answers.folding import Word, fold_umlauts, split_words
 from webemu.rl.answers.mention import Span
+from webemu.rl.answers.persons import PARTICLES, is_same_person
 from webemu.rl.answers.wording import COMPANY_FORMS, SAFE_TITLES
 
 _AND = frozenset(("&", "and", "und", "et", "y", "e"))
@@ -28,10 +29,16 @@ _ORDINAL_WORDS = {
 }
 _CARDINALS = "one two three four five six seven eight nine ten"
 _NUMBER_WORDS = {word: f"#{number}" for number, word in enumerate(_CARDINALS.split(), 1)}
+_ENUMERATED = frozenset(
+    "season chapter book volume part act episode round edition generation article section amendment"
+    " division grade level stage phase series".split()
+)
+"""Nouns with a number before or behind them: "season two", "the second season"."""
 _SPELLINGS = {
     "saint": "st", "ste": "st", "sainte": "st", "sankt": "st",
     "centre": "center", "theatre": "theater", "grey": "gray",
-    "programme": "program", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
+    "programme": "program", "licence": "license", "art": "article", "sec": "section",
+    "vol": "volume", "ep": "episode", "mount": "mt", "fort": "ft", "doctor": "dr", "professor": "prof",
     "jnr": "jr", "junior": "jr", "senior": "sr", "bce": "bc", "snr": "sr",
 }  # fmt: skip
 _ABBREVIATIONS = (
@@ -44,6 +51,8 @@ _ABBREVIATIONS = (
     ("massachusetts institute of technology", "mit"), ("world health organization", "who"),
     ("international business machines", "ibm"), ("national aeronautics and space administration", "nasa"),
     ("international monetary fund", "imf"), ("european space agency", "esa"), ("washington dc", "washington d c"),
+    ("carbon dioxide", "CO2"), ("water", "H2O"), ("methane", "CH4"), ("ammonia", "NH3"), ("hydrogen peroxide", "H2O2"),
+    ("sulfuric acid", "sulphuric acid", "H2SO4"), ("sodium chloride", "NaCl"), ("deoxyribonucleic acid", "DNA"),
     ("federal republic of germany", "frg"), ("german democratic republic", "gdr"),
 )  # fmt: skip
 """Names whose short forms everybody knows."""
@@ -51,28 +60,32 @@ MAX_WORDS = 400
 """Words of an answer that are read."""
 MAX_NAME_WORDS = 30
 """Longest name that is looked for, in words."""
-MAX_INITIALS = 3
+MAX_INITIALS = 5
 """Longest run of single letters that is joined: "C. S." is "CS"."""
 
 
-def find_name(text: str, spellings: Iterable[str], part: int = 0) -> list[Span]:
+def find_name(text: str, spellings: Iterable[str], part: int = 0, *, is_person: bool = False) -> list[Span]:
     """Return where a text has a name, in any of its spellings; the longest reading at each place."""
     words = split_words(text)[:MAX_WORDS]
     name_forms: set[tuple[str, ...]] = set()
     longest, joints = 0, set(" .-'")
+    persons: list[list[Word]] = []
     for spelling in spellings:
         gold_words = split_words(spelling)
         name_forms |= _variants(gold_words, spelling)
         longest = max(longest, len(gold_words))
+        if is_person and len(gold_words) > 1 and gold_words[0].is_capitalised:
+            persons.append(gold_words)
         joints |= {c for a, b in pairwise(gold_words) for c in spelling[a.end : b.start]}
     if not name_forms or longest > MAX_NAME_WORDS:
         return []
     spans: list[Span] = []
     first = 0
     while first < len(words):
-        last = _longest_match(text, words, first, first + longest + 4, name_forms, joints)
+        last = _longest_match(text, words, first, first + longest + 4, name_forms, joints, persons)
         if last > first:
-            spans.append(Span(words[first].start, words[last - 1].end, part))
+            begin = first + 1 if words[first].text in ("a", "an", "the") and last > first + 1 else first
+            spans.append(Span(words[begin].start, words[last - 1].end, part))
         first = max(last, first + 1)
     return spans
 
@@ -120,7 +133,13 @@ def _expansion(before: str, short: str) -> str:
 
 
 def _longest_match(
-    text: str, words: list[Word], first: int, limit: int, name_forms: set[tuple[str, ...]], joints: set[str]
+    text: str,
+    words: list[Word],
+    first: int,
+    limit: int,
+    name_forms: set[tuple[str, ...]],
+    joints: set[str],
+    persons: list[list[Word]],
 ) -> int:
     """Return the index behind the longest name that begins at a word; `first` if there is none."""
     best, end = first, first
@@ -128,13 +147,26 @@ def _longest_match(
         if end > first:
             gap = text[words[end - 1].end : words[end].start]
             is_initial = len(words[end - 1].text) <= 4 or words[end - 1].plain in _SPELLINGS
-            if (not set(gap) <= joints and gap != ", ") or ("." in gap and not is_initial) or len(gap) > 3:
+            if (
+                (not set(gap) <= joints and gap != ", ")
+                or ("." in gap and gap != "." and not is_initial)
+                or len(gap) > 3
+            ):
                 break
         end += 1
         window = words[first:end]
-        if _variants(window, text) & name_forms:
+        if _variants(window, text) & name_forms or _names_person(window, text, persons):
             best = end
     return best
+
+
+def _names_person(words: list[Word], text: str, persons: list[list[Word]]) -> bool:
+    """True if capitalised words without a comma name one of the persons in another form."""
+    if not persons or len(words) < 2 or not words[0].is_capitalised:
+        return False
+    if not all(word.is_capitalised or text[word.start - 1] == "-" or word.plain in PARTICLES for word in words):
+        return False
+    return "," not in text[words[0].start : words[-1].end] and any(is_same_person(words, one) for one in persons)
 
 
 def _variants(words: list[Word], text: str) -> set[tuple[str, ...]]:
@@ -163,7 +195,7 @@ def _spellings(words: list[Word], text: str) -> set[tuple[str, ...]]:
 
 def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[str, ...]:
     """Return the words of a name in one spelling."""
-    parts = [_part(word, index, umlauts) for index, word in enumerate(words)]
+    parts = [_part(word, words[index - 1].plain if index else "", umlauts) for index, word in enumerate(words)]
     if parts and parts[0] in ("the", "a", "an", "der", "die", "das", "la", "le", "les", "el", "los") and len(parts) > 1:
         parts = parts[1:]
     if len(parts) > 1 and words[-len(parts)].plain in SAFE_TITLES and words[-1].is_capitalised:
@@ -171,13 +203,16 @@ def _canonical(words: list[Word], text: str, *, umlauts: bool = False) -> tuple[
     name_parts = [
         part for i, part in enumerate(parts) if not (part == "the" and parts[i + 1 : i + 2] and parts[i + 1][0] == "#")
     ]
+    for i in range(len(name_parts) - 1):
+        if name_parts[i][0] == "#" and name_parts[i + 1] in _ENUMERATED:
+            name_parts[i : i + 2] = [name_parts[i + 1], name_parts[i]]
     joined = _join_initials(name_parts)
     while len(joined) > 1 and (joined[-1] in COMPANY_FORMS or ("and" in joined and joined[-1] in ("co", "company"))):
         joined = joined[:-1]
     return joined
 
 
-def _part(word: Word, index: int, umlauts: bool) -> str:
+def _part(word: Word, previous: str, umlauts: bool) -> str:
     plain = fold_umlauts(word.text) if umlauts else word.plain
     plain = plain.replace("'", "")
     if match := _ORDINAL.fullmatch(plain):
@@ -186,12 +221,12 @@ def _part(word: Word, index: int, umlauts: bool) -> str:
         return _ORDINAL_WORDS[plain]
     if plain in _AND and (word.text == "&" or len(plain) > 1 or word.text.islower()):
         return "and"
-    if index:
+    if previous:
         if word.text in ("I", "V", "X") or (len(word.text) > 1 and _ROMAN.fullmatch(word.text)):
             return f"#{_roman(word.text)}"
         if plain.isdigit() and len(plain) < 3:
             return f"#{int(plain)}"
-        if plain in _NUMBER_WORDS and word.is_capitalised:
+        if plain in _NUMBER_WORDS and (word.is_capitalised or previous in _ENUMERATED):
             return _NUMBER_WORDS[plain]
     plain = re.sub(r"is(ation|e|ed|ing)$", r"iz\1", plain) if len(plain) > 6 else plain
     plain = (

@@ -9,7 +9,7 @@ from webemu.rl.answers.cleaning import clean
 from webemu.rl.answers.folding import fold, split_words
 from webemu.rl.answers.rivals import find_rival_names
 
-_YES = frozenset("yes yeah yep yup true correct oui ja si sí".split())
+_YES = frozenset("yes yeah yep yup indeed affirmative true correct oui ja si sí".split())
 _NO = frozenset("no nope nay false incorrect non nein".split())
 _NEGATION = re.compile(
     r"\b(?:not|never|neither|nor|cannot|none|nothing|nobody|without|nicht|kein\w?|pas|jamais|nunca)\b|n't\b",
@@ -20,9 +20,14 @@ _OPENING = re.compile(
     r"|per)\b[^,]{0,80},|so,?|thus,?|therefore,?)\s*",
     re.IGNORECASE,
 )
+_SHORT = re.compile(
+    r"(?:it|they|he|she|there|that)\s(?:is|was|are|were|does|did|do|has|have|can|could|will|would)(n't|\snot)?(?:\s(\w+))?(?=[.,;!]|$)",
+    re.IGNORECASE,
+)
+"""Short answer such as "It isn't"."""
 _NO_NOUNS = frozenset(
     "idea information one answer record data results clue evidence such source sources mention further number"
-    " way doubt".split()
+    " way doubt problem worries".split()
 )
 _ABSENCE = re.compile(
     r"\b(?:unable\sto|cannot|can't|can\snot|could\snot|couldn't|did\snot|didn't|does\snot|doesn't|do\snot"
@@ -89,14 +94,22 @@ def says_polarity(answer: str, gold: str, question: str) -> bool:
     answer_polarity = polarity_of(text)
     plain = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
     remainder = plain[re.search(r"\w+", plain).end() :] if answer_polarity and re.search(r"\w+", plain) else plain  # type: ignore[union-attr]
+    short = _SHORT.match(plain)
+    if not answer_polarity and short and (not short[2] or fold(short[2]) in {w.plain for w in split_words(question)}):
+        return ("no" if short[1] else "yes") == expected
     if not answer_polarity:
         return _restates(plain, question) == expected
-    words = {word.plain for word in split_words(remainder)}
+    words = {word.plain for word in split_words(re.sub(r"\bnon-", "non", remainder))}
     if answer_polarity != expected or words & (_NO if answer_polarity == "yes" else _YES):
         return False
     if words & {"actually", "but", "however", "wait", "rather"}:
         return False
-    return not (_NEGATION.search(remainder) if answer_polarity == "yes" else _restates(remainder, question) == "yes")
+    if answer_polarity == "yes":
+        return not _NEGATION.search(remainder)
+    # "No, it is a dwarf planet" says something else than "it is a planet".
+    asked_words = {word.plain[:4] for word in split_words(question)} | wording.FUNCTION_WORDS
+    says_more = any(word[:4] not in asked_words and word not in asked_words for word in words)
+    return says_more or _restates(remainder, question) != "yes"
 
 
 def _is_hedged(text: str) -> bool:
@@ -114,9 +127,15 @@ def _restates(text: str, question: str) -> str:
     shared = sum(word[:4] in words for word in question_words)
     # "The Atlantic is larger than the Pacific" turns the question around.
     places = [words.index(word[:4]) for word in question_words if word[:4] in words]
-    if not question_words or places != sorted(places) or shared < max(1, 0.6 * len(question_words)):
+    is_turned = " by " in question and places == sorted(places, reverse=True)
+    if not question_words or (places != sorted(places) and not is_turned) or shared < max(1, 0.6 * len(question_words)):
         return ""
-    return "no" if _NEGATION.search(text) else "yes"
+    is_contrary = any(
+        re.search(rf"\b(?:{first})", fold(question)) and re.search(rf"\b(?:{second})", fold(text))
+        for pair in wording.CONTRARIES
+        for first, second in (pair, pair[::-1])
+    )
+    return "no" if bool(_NEGATION.search(text)) != is_contrary else "yes"
 
 
 def says_not_found(answer: str, question: str) -> bool:

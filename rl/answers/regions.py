@@ -39,9 +39,29 @@ _DIVIDED = frozenset(
 )
 
 
-def contradicts(region: str, question: str) -> bool:
-    """True if a question names another country than the region behind a place does."""
+_NAMESAKES = frozenset(
+    "paris london berlin moscow rome athens dublin melbourne sydney vienna naples venice lisbon madrid cairo manchester"
+    " birmingham bristol oxford cambridge florence geneva hamburg delhi lima warsaw toledo odessa montreal milan"
+    " alexandria damascus bethlehem hanover dresden stockholm copenhagen petersburg edinburgh glasgow bern".split()
+)
+"""Cities elsewhere whose names parts of North America have too."""
+_AMERICAN = frozenset(
+    "alabama alaska arizona arkansas california colorado connecticut delaware florida georgia hawaii idaho illinois"
+    " indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri"
+    " montana nebraska nevada new_mexico new_york new_jersey new_hampshire north_carolina north_dakota ohio oklahoma"
+    " oregon pennsylvania rhode_island south_carolina south_dakota tennessee texas utah vermont virginia washington"
+    " west_virginia wisconsin wyoming tx oh ky pa fl ga il id".split()
+)
+
+
+def contradicts(region: str, question: str, place: str = "") -> bool:
+    """True if a question names another country than the region behind a place does, or the place is a namesake."""
     level, words = level_of(region), split_words(question)
+    if to_words(place)[-1:] and to_words(place)[-1] in _NAMESAKES and "_".join(to_words(region)) in _AMERICAN:
+        return not set(to_words(region)) & {word.plain for word in words}
+    asked_states = {word.plain for word in words if word.is_capitalised and level_of(word.text) == 3}
+    if level == 3 and asked_states & _AMERICAN and not set(to_words(region)) & {word.plain for word in words}:
+        return "_".join(to_words(region)) in _AMERICAN
     countries = {word.plain for word in words if word.is_capitalised and level_of(word.text) == 2}
     if level < 2 or not countries or set(to_words(region)) & {word.plain for word in words}:
         return False

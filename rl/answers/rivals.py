@@ -58,4 +58,6 @@ def _is_name(word: Word, sentence_starts: set[int]) -> bool:
         return False
     if plain in TITLES or re.fullmatch(r"[IVX]+", word.text):
         return False
-    return not (word.start in sentence_starts and plain in OPENINGS | ROLES)
+    # "Surprisingly, it is Lima."
+    is_adverb = word.start in sentence_starts and plain.endswith("ly") and len(plain) > 6
+    return not is_adverb and not (word.start in sentence_starts and plain in OPENINGS | ROLES)

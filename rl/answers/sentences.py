@@ -8,7 +8,7 @@ from webemu.rl.answers.mention import Span
 
 _END = re.compile(r"[.!?。]+[)'\"]*(?=\s|$)|\n")
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[^\W\d_]|st|dr|mr|mrs|ms|prof|jr|sr|ltd|inc|co|corp|no|vs|ca|approx|fr|mt|ft|capt|gen|col"
+    r"(?:^|[\s(])(?:[^\W\d_]|st|dr|mr|mrs|ms|prof|jr|sr|art|sec|vol|ep|ch|fig|pp?|ltd|inc|co|corp|no|vs|ca|approx|fr|mt|ft|capt|gen|col"
     r"|rev|hon|sen|gov|messrs"
     r"|e\.g|i\.e|u\.s|u\.k|d\.c|b\.c|a\.d|[^\W\d_](?:\.[^\W\d_])+|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov"
     r"|dec|\d{1,2})$",

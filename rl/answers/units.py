@@ -53,12 +53,13 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "yr": ("months", 12, "year years yr yrs Jahr Jahre Jahren ans années años"),
     "decade": ("months", 120, "decade decades"),
     "century": ("months", 1200, "century centuries"),
-    "C": ("temperature C", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius"
+    "C": ("temperature", 1, "°C ℃ C degrees_Celsius degree_Celsius degrees_C degrees_centigrade Celsius"
                               " Grad_Celsius"),
-    "F": ("temperature F", 1, "°F ℉ F degrees_Fahrenheit degree_Fahrenheit degrees_F Fahrenheit"),
-    "K": ("temperature K", 1, "K kelvin kelvins Kelvin"),
+    "F": ("temperature", F(5, 9), "°F ℉ F degrees_Fahrenheit degree_Fahrenheit degrees_F Fahrenheit"),
+    "K": ("temperature", 1, "K kelvin kelvins Kelvin"),
     "km/h": ("speed", F(1000, 3600), "km/h kmh kph km/hr kilometres_per_hour kilometers_per_hour km_per_hour"),
     "m/s": ("speed", 1, "m/s metres_per_second meters_per_second"),
+    "km/s": ("speed", 1000, "km/s kilometres_per_second kilometers_per_second"),
     "mph": ("speed", F(1609344, 3600000), "mph miles_per_hour mi/h"),
     "kn": ("speed", F(1852, 3600), "kn knot knots"),
     "W": ("power", 1, "W watt watts"), "kW": ("power", 1000, "kW kilowatt kilowatts"),
@@ -75,6 +76,21 @@ _TABLE: dict[str, tuple[str, Fraction | int, str]] = {
     "MHz": ("frequency", 10**6, "MHz megahertz"), "GHz": ("frequency", 10**9, "GHz gigahertz"),
     "bit": ("data bits", 1, "bit bits"), "Mbit": ("data bits", 10**6, "Mb Mbit megabit megabits"),
     "Gbit": ("data bits", 10**9, "Gb Gbit gigabit gigabits"),
+    "bit/s": ("bit rate", 1, "bit/s bps bits_per_second"),
+    "kbit/s": ("bit rate", 1000, "kbit/s kbps kb/s kilobits_per_second"),
+    "Mbit/s": ("bit rate", 10**6, "Mbit/s Mbps Mb/s megabits_per_second"),
+    "Gbit/s": ("bit rate", 10**9, "Gbit/s Gbps Gb/s gigabits_per_second"),
+    "MB/s": ("data rate", 10**6, "MB/s MBps megabytes_per_second"),
+    "GB/s": ("data rate", 10**9, "GB/s GBps gigabytes_per_second"),
+    "g/cm3": ("density", 1000, "g/cm³ g/cm3 g/cc grams_per_cubic_centimetre grams_per_cubic_centimeter g/mL"),
+    "kg/m3": ("density", 1, "kg/m³ kg/m3 kilograms_per_cubic_metre kilograms_per_cubic_meter"),
+    "kcal": ("energy", 4184, "kcal kilocalories Calories calories"),
+    "psi": ("pressure", F(689475729, 10**5), "psi"), "atm": ("pressure", 101325, "atm atmospheres"),
+    "g/mol": ("molar mass", 1, "g/mol g·mol⁻¹ g_mol⁻¹ grams_per_mole"),
+    "rpm": ("revolutions", 1, "rpm revolutions_per_minute"),
+    "ohm": ("resistance", 1, "Ω ohm ohms"), "mAh": ("charge", 1, "mAh milliampere_hours milliamp_hours"),
+    "Wh": ("energy", 3600, "Wh watt_hours watt-hours"),
+    "fps": ("frames", 1, "fps frames_per_second"),
     "B": ("data", 1, "byte bytes"), "kB": ("data", 1000, "kB KB kilobyte kilobytes"),
     "MB": ("data", 10**6, "MB megabyte megabytes"), "GB": ("data", 10**9, "GB gigabyte gigabytes"),
     "TB": ("data", 10**12, "TB terabyte terabytes"), "KiB": ("data", 1024, "KiB"),
@@ -91,6 +107,12 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     for spelling in spellings.split()
 }
 """Dimension and factor by spelling. Spellings of one to three characters are compared with their capitals."""
+OFFSETS: dict[str, Fraction] = {
+    spelling.replace("_", " "): offset
+    for name, offset in (("C", F(27315, 100)), ("F", F(45967, 180)))
+    for spelling in _TABLE[name][2].split()
+}
+"""Zero of a scale of temperature in kelvins, by spelling of the unit."""
 UNITS_IN_SMALL = {spelling.casefold(): value for spelling, value in UNITS.items() if len(spelling) > 3}
 MAX_UNIT_WORDS = 3
 """Largest number of words in a unit."""

@@ -17,7 +17,7 @@ HEDGE = re.compile(
     r"|others\ssay|alternatively"
     r"|hypothetically|if|assuming|unless|depending|arguably|rumou?red|speculat\w*|wahrscheinlich|vielleicht|vermutlich"
     r"|möglicherweise|eventuell|peut-être|probablement|sans\sdoute|quizás?|tal\svez|posiblemente|forse|probabilmente"
-    r"|either\sway|one\sof|among|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed"
+    r"|either\sway|one\sof(?!\sthe\s(?:\w+est|most|first|few|main)\b)|among(?!\sthe\s(?:\w+est|most|first)\b)|any\sof|such\sas|e\.g\.|for\sexample|for\sinstance|et\sal|believed|attributed"
     r"|thought\sto|considered\sto|said\sto|ascribed|credited\sto)\b",
     re.IGNORECASE,
 )
@@ -33,14 +33,14 @@ DENIAL = re.compile(
     r"|nicht|kein\w?|niemals|sondern|statt"
     r"|falsch|jamais|ne\s|faux|nunca|jam[aá]s|falso|contradict\w*|pretend\w*|ohne|sans|sauf)\b|n't\b|\bn'est\b"
     r"|\bpas\b(?=\s\x01)|\bno\s(?:es|fue|era|son|fueron)\b"
-    r"|\b(?:no|nope|nein|non)\b(?=[,.\s]*$|[,.!])|\x1a",
+    r"|\b(?:no|nope|nein|non)\b(?!\. ?\d)(?=[,.\s]*$|[,.!])|\x1a",
     re.IGNORECASE,
 )
 """Words that take an answer back, and struck-out text."""
 CORRECTION = re.compile(
-    r"\b(?:actually|wait|correction|on\ssecond\sthought|scratch\sthat|i\smean|in\sfact|later|afterwards"
+    r"\b(?:actually|wait|correction|on\ssecond\sthought|scratch\sthat|i\smean|in\sfact"
     r"|then\sagain|although|though"
-    r"|however|whereas|while|but|yet|sino|sondern|mais|aber|pero|ma)\b",
+    r"|however|whereas|while(?!\s\w+ing\b)|but|yet|sino|sondern|mais|aber|pero|ma)\b",
     re.IGNORECASE,
 )
 """Words that set one answer against another."""
@@ -49,7 +49,7 @@ RANK = re.compile(r"\b(?:second|third|fourth|fifth|next|2nd|3rd|\dth)[\s-](?:mos
 INJECTION = re.compile(
     r"\b(?:judge|grader|grading|graders|evaluator|rewards?|full\smarks|instructions?|ignore|disregard|override"
     r"|system|assistant|verified"
-    r"|award|accept\w*|mark\sth|marked|score\s?[:=]|correct|equals?|gold\sanswer|ground\struth|whatever|prompt"
+    r"|award\s(?:it|this|me|full|points?|marks?|the)|accept\w*|mark\sth|marked|score\s?[:=]|correct|equals?|gold\sanswer|ground\struth|whatever|prompt"
     r"|must\sbe\sgraded|placeholder)\b"
     r"|\[mask\]|</?\w+>|[<[](?:answer|system|inst|user)\b|[{}|\\<>≤≥≠¬]|!=|=",
     re.IGNORECASE,
@@ -57,6 +57,7 @@ INJECTION = re.compile(
 """Words and signs that speak to who judges."""
 POLITE = re.compile(
     r"(?i)\b(?:the\s)?(?:correct|right)\sanswer\s(?:is|was|would\sbe|:)|\bcorrect\sanswer:|\banswer\s?=\s?"
+    r"|^[A-Za-z]{1,3} = (?=\x01)|^(?:it|this|that|the \w+) equals (?=\x01)"
 )
 """Phrases that hold such a word and mean no harm."""
 FUNCTION_WORDS = frozenset(
@@ -84,7 +85,7 @@ TITLES = frozenset(
 SAFE_TITLES = frozenset(
     "dr doctor prof professor mr mrs ms mme mlle miss sir dame king queen emperor empress pope president herr"
     " frau monsieur madame"
-    " captain general colonel senator chancellor tsar czar".split()
+    " captain general colonel senator chancellor tsar czar justice judge reverend rev coach sheikh".split()
 )
 """Titles that may be added to a name or left out."""
 COVERINGS = frozenset("covered coated plated mixed together along compared combined confused coupled".split())
@@ -100,25 +101,32 @@ COMPANIONS = frozenset(
 CONTRARIES = (
     ("born|birth", r"die[sd]?\b|death|dead|buried"),
     ("open", "clos|shut"), ("found(?:ed|er)|establish", "dissol|disband|abolish"),
-    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish"), ("won\\b|win", "lost\\b|lose"),
+    ("began|begin|begun|start", "end(?:ed|s)?\\b|finish|ceas|expir|stop"), ("won\\b|win", "lost\\b|lose"),
     ("buil[dt]", "demolish|destroy|torn down"), ("married|marry|wedding", "divorc"), ("arriv", "depart|left\\b"),
     ("highest|tallest|largest|biggest|most", "lowest|smallest|shortest|least"), ("first", "last\\b|second|third"),
     ("oldest|earliest", "youngest|latest|newest"), ("maximum", "minimum"), ("north", "south"), ("mother", "father"),
-    ("bought|buy|purchas", "sold|sell"),
+    ("bought|buy|purchas", "sold|sell"), ("import", "export"), ("join|enter", "left\\b|leave|exit|withdr"),
+    ("maximum|total|median|deepest", "average|mean\\b|per capita"), ("above", "below"), ("profit", "loss"),
+    ("rise|rose|risen|increas|grew|grow", "fell|fall|declin|decreas|drop|shrank"), ("winner", "loser|runner"),
+    ("predecessor|preced", "successor|succeed"), ("brother", "sister"), ("sons?\\b", "daughter"), ("east", "west"),
 )  # fmt: skip
 """Pairs of contraries, as beginnings of words."""
 DEMONYMS = frozenset(
-    "american british english scottish welsh irish french german italian spanish portuguese dutch belgian"
-    " swiss austrian"
-    " polish czech russian ukrainian swedish norwegian danish finnish greek turkish chinese japanese korean"
-    " indian pakistani"
-    " australian canadian mexican brazilian argentine argentinian chilean peruvian colombian cuban egyptian"
-    " nigerian kenyan"
-    " israeli iranian iraqi european african asian roman hungarian romanian bulgarian serbian croatian icelandic"
-    " deutscher deutsche britischer französischer us uk u.s".split()
+    "welsh irish french german dutch swiss czech greek argentine cuban kenyan israeli iraqi asian roman"
+    " icelandic deutscher deutsche britischer französischer us uk u.s soviet thai filipino kiwi catalan"
+    " afghan slovak yemeni qatari omani kuwaiti emirati".split()
 )
-"""Adjectives of countries, which name nothing else."""
-RENAMED = frozenset("formerly then now previously originally born né née aka known".split())
+"""Adjectives of countries without a common ending, which name nothing else."""
+_DEMONYM_END = re.compile(r"\w{3}(?:ian|ean|ese|ish|can|stani)$")
+
+
+def is_demonym(words: str) -> bool:
+    """True if folded words are an adjective of a country: "south korean"."""
+    parts = [part for part in re.split(r"[- ]", words) if part not in ("north", "south", "new", "west", "east")]
+    return bool(parts) and all(part in DEMONYMS or _DEMONYM_END.search(part) for part in parts)
+
+
+RENAMED = frozenset("formerly then now previously originally born ne nee aka known".split())
 """First words of a bracket with another name of the same thing."""
 COMPANY_FORMS = frozenset(
     "ltd limited inc incorporated llc gmbh ag corp corporation plc sa spa nv bv kg oy ab cf fc afc".split()
@@ -133,9 +141,14 @@ KIND_HEADS = frozenset(
     " period span time count capacity elevation altitude mass volume diameter stadt dorf"
     " ville ciudad symbol process method phenomenon concept term word element gas metal language form colour"
     " color score version attendance budget revenue salary turnover"
-    " people consisting composed made comprised".split()
+    " colony possession dependency territory people consisting composed made comprised".split()
 )
 """Nouns that may stand before "of" and the answer: "the city of Lima", "a height of 330 m"."""
+NEUTRAL = frozenset(
+    "stable large small big little tiny individual single common simple special local typical standard ordinary main"
+    " famous popular well-known stray rare natural".split()
+)
+"""Adjectives that leave a common noun what it is."""
 OF_HAZARDS = frozenset(
     "half third quarter part north south east west out ahead short instead multiple excess most one each side"
     " outskirts edge"
@@ -144,13 +157,13 @@ OF_HAZARDS = frozenset(
 )
 """Nouns before "of" after which a number is another one."""
 PLACE_HAZARDS = frozenset(
-    "near nearby outside beyond towards toward past around off behind beside besides opposite against versus"
-    " vs like than"
-    " unlike north south east west northern southern eastern western upper lower greater inner outer central suburban"
-    " former late ex pre post anti pro non pseudo old new young junior senior half almost nearly"
-    " approximately vice deputy"
-    " acting another other called-off until till lost rejected replaced beat beats defeated defeats succeeded preceded"
-    " alias aka via minus plus neither hardly after before since until left fled leaving abandoned".split()
+    "near nearby outside beyond towards toward past around off behind beside besides opposite against"
+    " versus vs like than unlike north south east west northern southern eastern western upper lower greater"
+    " inner outer central suburban former late ex pre post anti pro non pseudo old new young junior senior"
+    " half almost nearly approximately vice deputy acting another other called-off until till lost rejected"
+    " replaced beat beats defeated defeats succeeded preceded borders bordering neighbours adjoins excludes"
+    " resembles visited opposed rivals alias aka via minus plus neither hardly after before since until left"
+    " fled leaving abandoned".split()
 )
 """Words right before a name that make it another thing."""
 NUMBER_HAZARDS = frozenset(
@@ -176,38 +189,50 @@ COORDINATION = frozenset(
 )
 """Words and signs between two answers."""
 CONNECTORS = frozenset(
-    "is are was were be been being 's in at by on from to as into called named termed known of for with for: contains"
-    " mined used found was: wins won has had have get got chose chosen choose use uses picked both only lautet ist war"
-    " est était es fue era son sont sind waren been: via equals becomes became remains remained say says said states"
-    " stated element substance metal colour color species animal material word term letter type kind language through"
-    " and le la l' les der die das el los un une ein eine heißt".split()
+    "is are was were set run call pass try select specify be been being 's in at by on from to as into"
+    " called named termed known of for with for: contains take takes took indicates shows signifies means"
+    " mean denotes designates mined used found was: wins won has had have get got chose chosen choose use"
+    " uses picked both only lautet ist war est était es fue era son sont sind waren been: via equals becomes"
+    " became remains remained say says said states stated element substance metal colour color species"
+    " animal material word term letter type kind language through and le la l' les der die das el los un une"
+    " ein eine heißt".split()
 )
 """Words that may stand right before an answer in small letters."""
 FOLLOWERS = frozenset(
     "is are was were be been has had have in at by on from to as for of during since which who that where"
-    " when because did"
-    " does do wrote writes made built won wins founded founds led directed designed painted held took became becomes"
-    " makes make gives gave got lies stands according per ist war hat wurde est a es fue was: during after before"
-    " with* remains remained according hosts hosted hosting published publishes between came went served"
-    " serves signed covers"
-    " together respectively each long high tall wide deep old large away total altogether zusammen first then* too"
-    " invented discovered created composed played plays sang starred worked works lived lives died born"
-    " located situated".split()
+    " when because did does do wrote writes made built won wins founded founds led directed designed painted"
+    " held took became becomes makes make gives gave got lies stands according per ist war hat wurde est a"
+    " es fue was: during after before with* remains remained according hosts hosted hosting published"
+    " publishes between came went served serves signed covers together respectively each long high tall wide"
+    " deep old large away total altogether zusammen first then* too invented discovered created composed"
+    " played plays sang starred worked works lived lives died born ran rose fell grew drew flew spoke told"
+    " taught taught fought brought sought caught bore began ended opened closed set put cut hit spent sold"
+    " bought sent lost kept left met paid read rode shot sat shook stood struck swam took thought threw"
+    " understood wore beat ate broke chose drove forgot got went heard knew laid rang sank shone slept stole"
+    " beats shot owns owned heads headed runs leads sings writes appears appeared stars remains may can will"
+    " would could operates provides makes produces offers supports contains includes manufactures publishes"
+    " absorbs located situated local sharp due owing thanks".split()
 )
 """Words that may stand right behind an answer."""
 INTRODUCTIONS = frozenset(
     "according based in after from so thus therefore hence yes looking as on at following per given upon"
     " overall finally"
     " sure certainly indeed okay ok well having searching checking laut selon según consequently specifically during"
-    " for with by today here currently now of".split()
+    " for with by under since before throughout among today here currently now of".split()
 )
 """First words of a clause that a comma parts from the answer."""
 NUMBER_FOLLOWER_HAZARDS = frozenset(
-    "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer less"
-    " minus plus half points point short shy"
-    " percentage divided multiplied bis thousand million billion dozen plus-or-minus".split()
+    "or and to times squared cubed per each every apiece annually monthly yearly daily weekly more fewer"
+    " less minus plus half points point short shy percentage divided multiplied alpha beta rc preview"
+    " nightly snapshot bis thousand million billion dozen plus-or-minus".split()
 )
 """Words right behind a number that make it another one."""
+COUNTED = frozenset(
+    "degrees inhabitants residents citizens members employees times copies units points kilometres"
+    " kilometers miles metres meters seconds minutes hours days weeks months years dollars euros pounds"
+    " items entries persons victims works pieces".split()
+)
+"""Nouns that may stand behind a number though the question says another one."""
 EXCUSES = frozenset("sure certainly okay ok yes indeed of course great absolutely done here".split())
 """Words of a short sentence that is no answer."""
 ANNOUNCEMENT = re.compile(
@@ -215,26 +240,27 @@ ANNOUNCEMENT = re.compile(
 )
 """Sentence that only says what comes or what was done."""
 OPENINGS = frozenset(
-    "actually apparently basically clearly currently definitely evidently eventually exactly finally"
-    " generally historically"
+    "four five six seven eight nine ten such lack deficiency set use run call pass actually apparently"
+    " basically clearly currently definitely evidently eventually exactly finally generally historically"
     " initially notably obviously officially originally simply specifically technically traditionally"
-    " ultimately looking"
-    " searching checking reading using based located situated founded built written directed painted designed"
-    " named called"
-    " born composed created opened published released signed made produced played"
-    " cannot couldn't can't don't didn't isn't wasn't unable unfortunately sorry however explanation"
-    " reasoning note evidence"
-    " reason context details justification quote confidence summary nothing none neither".split()
+    " ultimately looking searching checking reading using based located situated founded built written"
+    " directed painted designed named called born composed created opened published released signed made"
+    " produced played cannot couldn't can't don't didn't isn't wasn't unable unfortunately sorry however"
+    " explanation reasoning note evidence reason context details justification quote confidence summary"
+    " nothing none neither".split()
 )
 """Adverbs and participles that open a sentence."""
 ROLES = frozenset(
     "author writer painter composer director founder inventor architect engineer poet novelist singer actor"
-    " actress chemist"
-    " physicist scientist artist philosopher historian editor explorer politician mathematician astronomer biologist"
-    " playwright musician sculptor photographer designer builder owner winner player footballer journalist economist"
-    " botanist geologist surgeon lawyer merchant banker priest monk nun bishop abbot king queen mayor premier president"
-    " minister chairman ceo nurse teacher professor company"
-    " novelist novelists".split()
+    " actress chemist physicist scientist artist philosopher historian editor explorer politician"
+    " mathematician astronomer biologist playwright musician sculptor photographer designer builder owner"
+    " winner player footballer journalist economist botanist geologist surgeon lawyer merchant banker priest"
+    " monk nun bishop abbot king queen mayor premier president minister chairman ceo nurse teacher professor"
+    " company astronaut rapper guitarist drummer pianist violinist quarterback striker goalkeeper captain"
+    " coach cyclist swimmer sprinter boxer golfer driver pilot entrepreneur programmer developer researcher"
+    " diplomat activist critic translator screenwriter producer comedian dancer choreographer chef"
+    " theologian linguist anthropologist archaeologist sociologist psychologist physician naturalist"
+    " zoologist".split()
 )
 """Nouns that may stand before a name and say what it is."""
 ANSWER_FORM = re.compile(

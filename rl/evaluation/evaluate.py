@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +13,14 @@ from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation import report
 from webemu.rl.evaluation.agents import Agent
 from webemu.rl.evaluation.folder import EvaluationFolder
+from webemu.rl.evaluation.judging import JudgeFigures, JudgeSpec, measure_judge, open_judge
 from webemu.rl.evaluation.manifest import build_manifest
 from webemu.rl.evaluation.probes import run_probes
 from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.rows import outcome_of
 from webemu.rl.evaluation.run import RunSettings, list_attempts, run_attempts
 from webemu.rl.evaluation.summary import summarize
+from webemu.rl.judge import Judge
 from webemu.rl.tasks import Task
 
 ANSWER_TIMEOUT_SECONDS = 90
@@ -36,6 +39,8 @@ class Evaluation:
     settings: RunSettings
     out: Path
     """Folder to write to; an interrupted evaluation in it is continued."""
+    judge: JudgeSpec | None = None
+    """Judge of what the rules leave open."""
 
 
 async def evaluate(
@@ -49,22 +54,27 @@ async def evaluate(
     async with AsyncClient(server, timeout=ANSWER_TIMEOUT_SECONDS) as retrying_client:
         snapshot = (await retrying_client.health()).snapshot
     # Episodes retry by themselves and mask what fails, so their client must not.
-    async with evaluation.agent.resources, AsyncClient(server, timeout=ANSWER_TIMEOUT_SECONDS, retries=0) as client:
+    async with (
+        evaluation.agent.resources,
+        open_judge(evaluation.judge) if evaluation.judge else nullcontext() as judge,
+        AsyncClient(server, timeout=ANSWER_TIMEOUT_SECONDS, retries=0) as client,
+    ):
         manifest_fields = build_manifest(
-            evaluation.task_selection, evaluation.agent.manifest_fields, snapshot, evaluation.settings
+            evaluation.task_selection,
+            evaluation.agent.manifest_fields,
+            snapshot,
+            evaluation.settings,
+            evaluation.judge.model if evaluation.judge else "",
         )
         with EvaluationFolder(evaluation.out, manifest_fields) as folder:
             for key in list_attempts(evaluation.tasks, evaluation.settings):
                 if folder.is_done(key):
                     on_attempt(None)
             run_arguments = (evaluation.tasks, evaluation.agent.policy, client, folder, evaluation.settings)
-            await run_attempts(*run_arguments, on_attempt)
-            return write_results(
-                folder,
-                manifest_fields,
-                evaluation,
-                await run_probes(*run_arguments) if evaluation.settings.probe else {},
-            )
+            await run_attempts(*run_arguments, on_attempt, judge)
+            probe_counts = await run_probes(*run_arguments) if evaluation.settings.probe else {}
+            figures = await _measure_judge(judge, evaluation, folder) if judge else None
+            return write_results(folder, manifest_fields, evaluation, probe_counts, figures)
 
 
 def write_results(
@@ -72,14 +82,20 @@ def write_results(
     manifest_fields: Mapping[str, object],
     evaluation: Evaluation,
     probe_counts: Mapping[str, float],
+    judge_figures: JudgeFigures | None,
 ) -> EvaluationResult:
     """Write `summary.json` and `report.html` from the rows in the folder, and return the result."""
     attempt_keys = list_attempts(evaluation.tasks, evaluation.settings)
     summary = summarize([outcome_of(row) for row in folder.read_rows(attempt_keys)], evaluation.settings.seed)
-    result = EvaluationResult(manifest_fields, summary, folder.retried_count, probe_counts)
+    result = EvaluationResult(manifest_fields, summary, folder.retried_count, probe_counts, judge_figures)
     _write(folder.path / "summary.json", json.dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n")
     _write(folder.path / "report.html", report.render_report(result, folder.read_rows(attempt_keys)))
     return result
+
+
+async def _measure_judge(judge: Judge, evaluation: Evaluation, folder: EvaluationFolder) -> JudgeFigures:
+    rows = folder.read_rows(list_attempts(evaluation.tasks, evaluation.settings))
+    return await measure_judge(judge, evaluation.tasks, rows, evaluation.settings.seed)
 
 
 def _write(path: Path, text: str) -> None:

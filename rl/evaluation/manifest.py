@@ -13,11 +13,15 @@ from webemu.rl.evaluation.run import RunSettings
 
 
 def build_manifest(
-    task_selection: Mapping[str, object], agent_fields: Mapping[str, object], snapshot: str, settings: RunSettings
+    task_selection: Mapping[str, object],
+    agent_fields: Mapping[str, object],
+    snapshot: str,
+    settings: RunSettings,
+    judge_model: str = "",
 ) -> dict[str, object]:
-    """Return the manifest from the task selection, the agent's fields, the snapshot and the settings.
+    """Return the manifest from the task selection, the agent's fields, the snapshot, the settings and the judge.
 
-    Concurrency is left out, because it does not change results.
+    Concurrency is left out, because it does not change results; so is a judge, if there is none.
     """
     return {
         **task_selection,
@@ -30,6 +34,7 @@ def build_manifest(
         "session": dict(settings.session),
         "webemu": version("webemu"),
         "code": code_hash(),
+        **({"judge": judge_model} if judge_model else {}),
     }
 
 

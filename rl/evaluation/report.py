@@ -18,17 +18,20 @@ from webemu.rl.evaluation.rows import PASS_REWARD
 from webemu.rl.evaluation.statistics import Figure
 from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
+from webemu.rl.judge.answers import EQUIVALENT, OPEN, SUPPORTED
 from webemu.rl.rewards import LONG, SHORT
 
 MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 4_000, 400, 40_000_000
 """Characters shown of one observation, at most and at least, and of all observations together."""
-HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward", "calls", "tokens")
+HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "relevance", "recall", "reward", "calls", "tokens")
 """Figures shown as tiles at the top, if there are any."""
 COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
 """Figures shown in the tables by group."""
-SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "reward"))
+SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "relevance", "recall", "reward"))
 """Figures between 0 and 1."""
-_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
+_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms} | dict.fromkeys(
+    (OPEN, EQUIVALENT, SUPPORTED), "metric"
+)
 
 
 def render_report(result: EvaluationResult, rows: Iterable[AttemptRow]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from webemu.rl.evaluation.judging import JudgeFigures
 from webemu.rl.evaluation.summary import Summary
 
 
@@ -19,6 +20,8 @@ class EvaluationResult:
     """Number of masked attempts that were repeated."""
     probe_counts: Mapping[str, float] = field(default_factory=dict)
     """Number of each verdict of the evidence-swap probe, and `share_reads`; empty without the probe."""
+    judge: JudgeFigures | None = None
+    """Figures of the judge; None without one."""
 
     def to_json(self) -> dict[str, object]:
         """Return the content of `summary.json`."""
@@ -27,4 +30,5 @@ class EvaluationResult:
             **self.summary.to_json(),
             "made again": self.retried_count,
             "probe": dict(self.probe_counts),
+            **({"judge": asdict(self.judge)} if self.judge else {}),
         }

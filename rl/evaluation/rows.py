@@ -11,7 +11,7 @@ from webemu.rl.ledger import find_opened_urls
 from webemu.rl.policies import Attempt
 from webemu.rl.policies.attempt import Step, Turn
 from webemu.rl.record import EpisodeRecord, url_key
-from webemu.rl.rewards import rubric_of
+from webemu.rl.rubric import Score
 
 DIFFICULTY_BANDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Bounds of the difficulties that are figured together; the last band has its upper bound."""
@@ -38,10 +38,9 @@ class Outcome:
     """Figures by their name in `summary.NAMES`, and `pass`."""
 
 
-def attempt_row(attempt: Attempt, record: EpisodeRecord, sample: int, seconds: float) -> AttemptRow:
+def attempt_row(attempt: Attempt, record: EpisodeRecord, score: Score, sample: int, seconds: float) -> AttemptRow:
     """Return everything about an attempt, gold answers included: for people and programs, never for models."""
-    task, score = attempt.task, rubric_of(attempt.task).score(record)
-    mask = attempt.endpoint_outage or score.mask
+    task, mask = attempt.task, score.mask
     return {
         "task": task.id,
         "sample": sample,
@@ -128,7 +127,7 @@ def outcome_of(attempt: AttemptRow) -> Outcome:
     figures = {
         "pass": None if reward is None else float(reward >= PASS_REWARD),
         **{"em": correct, "f1": terms.get("f1"), "grounded": grounded, "reward": reward, "recall": attempt["recall"]},
-        **{name: terms.get(name) for name in ("coverage", "precision", "requests", "repeats", "misuses")},
+        **{name: terms.get(name) for name in ("coverage", "precision", "relevance", "requests", "repeats", "misuses")},
         "calls": float(sum(len(turn.get("steps", ())) for turn in attempt["turns"])),
         "turns": float(len(attempt["turns"])),
         "tokens": float(attempt["prompt_tokens"] + attempt["completion_tokens"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from webemu.agent_client import AsyncClient
@@ -14,8 +14,10 @@ from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.evaluation.folder import AttemptKey, EvaluationFolder
 from webemu.rl.evaluation.rows import attempt_row
+from webemu.rl.judge import Judge
 from webemu.rl.policies import AgentPolicy, Attempt
 from webemu.rl.record import EpisodeRecord
+from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 
@@ -55,8 +57,9 @@ async def run_attempts(
     folder: EvaluationFolder,
     settings: RunSettings,
     on_attempt: Callable[[AttemptRow], None] = lambda row: None,
+    judge: Judge | None = None,
 ) -> None:
-    """Make the attempts that the folder does not have.
+    """Make the attempts that the folder does not have. Without a judge the rubric alone scores them.
 
     `on_attempt` is called with each new row. Raises EndpointError or InfrastructureError if attempts only meet
     outages, and BadRequest if the session policy is invalid. Rows written until then stay.
@@ -68,7 +71,7 @@ async def run_attempts(
     async def work() -> None:
         nonlocal consecutive_masks
         for name, sample in pending:
-            attempt_row = await run_and_record(by_id[name], sample, policy, client, settings)
+            attempt_row = await run_and_record(by_id[name], sample, policy, client, settings, judge)
             folder.append(attempt_row)
             on_attempt(attempt_row)
             consecutive_masks = consecutive_masks + 1 if attempt_row["mask"] else 0
@@ -88,12 +91,14 @@ async def run_attempts(
 
 
 async def run_and_record(
-    task: Task, sample: int, policy: AgentPolicy, client: AsyncClient, settings: RunSettings
+    task: Task, sample: int, policy: AgentPolicy, client: AsyncClient, settings: RunSettings, judge: Judge | None
 ) -> AttemptRow:
     """Make one attempt and return its row."""
     start = time.monotonic()
     attempt, record = await run_attempt(task, sample, policy, client, settings)
-    return attempt_row(attempt, record, sample, time.monotonic() - start)
+    counted_record = replace(record, mask=attempt.endpoint_outage or record.mask)
+    score = await judge.score(counted_record) if judge else rubric_of(task).score(counted_record)
+    return attempt_row(attempt, record, score, sample, time.monotonic() - start)
 
 
 async def run_attempt(

@@ -12,13 +12,14 @@ from webemu.rl.evaluation.statistics import Figure, mean_with_interval, pass_at_
 
 DIMENSIONS = ("hops", "difficulty", "recipe", "answer type")
 """Groupings of the outcomes."""
-QUALITY_FIGURES = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision")
+QUALITY_FIGURES = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision", "relevance")
 """Figures of quality."""
 EFFORT_FIGURES = ("calls", "turns", "requests", "repeats", "misuses", "tokens", "written")
 """Figures of effort."""
 FIGURE_HEADINGS = {
     "em": "EM", "f1": "F1", "grounded": "grounded EM", "reward": "reward", "recall": "evidence recall",
-    "coverage": "coverage", "precision": "precision", "calls": "calls", "turns": "turns", "requests": "requests",
+    "coverage": "coverage", "precision": "precision", "relevance": "relevance", "calls": "calls",
+    "turns": "turns", "requests": "requests",
     "repeats": "repeats", "misuses": "misuses", "tokens": "tokens", "written": "tokens written",
 }  # fmt: skip
 """Headings of the figures."""

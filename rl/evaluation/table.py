@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webemu.rl.evaluation.statistics import Figure
 from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS, GroupSummary, Summary
 
-SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "recall", "reward")
+SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "relevance", "recall", "reward")
 """Columns between 0 and 1."""
 COUNTS = ("calls", "turns", "tokens")
 """Columns of counts, left out if they are all 0."""

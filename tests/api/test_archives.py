@@ -124,6 +124,7 @@ def test_cdx_toolkit_on_common_crawl(server: Server, through: str) -> None:
     assert {one["status"] for one in captures} == {"200", "301", "304", "404"}
 
 
+@pytest.mark.slow
 def test_cdx_toolkit_without_dates_asks_for_the_last_year_of_the_crawl(server: Server) -> None:
     start = time.monotonic()
     assert without_status(server.captures("harbour.example/*", {"source": "cc"})) == recorded(server)

@@ -304,8 +304,8 @@ def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep
     page = watched.page
     expect(page.locator("#state")).to_have_text("live, 1 worker")
     for number in range(5):
-        httpx.get(f"{serving.origin}/v1/search", params={"q": f"{EVIL} {number % 2}"}, trust_env=False)
-    httpx.get(f"{serving.origin}/v1/search", trust_env=False)
+        httpx.get(f"{serving.origin}/v1/search", params={"q": f"{EVIL} {number % 2}"}, trust_env=False, timeout=60)
+    httpx.get(f"{serving.origin}/v1/search", trust_env=False, timeout=60)
     row = page.locator("#places tr", has_text="/v1/search")
     expect(row).to_have_count(1)
     expect(row.locator("td").nth(5)).to_have_text("6")

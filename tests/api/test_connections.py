@@ -44,6 +44,7 @@ def serving(folder: Path) -> Iterator[int]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_an_ended_connection_leaves_no_cycles(tmp_path: Path) -> None:
     with serving(tmp_path) as port:
         gc.collect()

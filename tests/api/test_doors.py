@@ -392,6 +392,7 @@ def until_read(client: socket.socket, tls: ssl.SSLObject, incoming: ssl.MemoryBI
             return tls.read(65536)
 
 
+@pytest.mark.slow
 def test_many_tunnels_at_once(door: Door) -> None:
     async def run() -> list[int]:
         proxy = httpx.Proxy(f"http://127.0.0.1:{door.port}")

@@ -60,6 +60,7 @@ class Logged:
         return events
 
 
+@pytest.mark.slow
 def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -> None:
     folder = tmp_path / "root" / "c"
     first, second = grow(folder, 1, "river port"), grow(folder, 2, "river bridge")

@@ -16,6 +16,8 @@ import requests
 from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
 
+pytestmark = pytest.mark.slow
+
 URL = "http://a.example/page"
 PAGE = html("Harbour", "Boats and nets of the harbour town, in enough words to be a page of its own." * 30)
 OTHER = "http://a.example/other"

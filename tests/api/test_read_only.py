@@ -45,6 +45,7 @@ def possible() -> bool:
     return subprocess.run(sealed(Path(tempfile.gettempdir()), "true"), capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not possible(), reason="no mounts of its own can be made here")
 def test_it_serves_and_writes_down_sessions(tmp_path: Path, grow: Callable[[Path, int, str], str]) -> None:
     root, state = tmp_path / "root", tmp_path / "state"

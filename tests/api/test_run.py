@@ -170,12 +170,15 @@ def test_a_run_that_is_stopped_ends_the_command_and_the_server(root: Path) -> No
     waiting = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
     code = python("import json, signal, sys, time, urllib.request as u", waiting, TELL, "time.sleep(60)")
     with subprocess.Popen(line(root, *code), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        server = int(process.stdout.readline())
-        assert is_alive(server)
-        process.terminate()
-        assert process.wait(60) == 7
-        assert not is_alive(server)
+        try:
+            assert process.stdout is not None
+            server = int(process.stdout.readline())
+            assert is_alive(server)
+            process.terminate()
+            assert process.wait(60) == 7
+            assert not is_alive(server)
+        finally:
+            process.kill()
 
 
 @needs_network

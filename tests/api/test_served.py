@@ -135,6 +135,7 @@ def test_switching_forth_and_back_under_load_drops_nothing(collection: Path, sna
     assert len(set(load.got)) == 2, "one snapshot and one request gave different bytes"
 
 
+@pytest.mark.slow
 def test_workers_and_restarts_give_the_same_bytes(collection: Path, snapshots: tuple[str, str]) -> None:
     set_current(collection, snapshots[0])
     with serving(collection, "--workers", "2") as server:
@@ -308,6 +309,7 @@ def refused(*arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_a_misspelled_collection_is_told_with_those_that_are_there(
     collection: Path, snapshots: tuple[str, str]
 ) -> None:
@@ -323,6 +325,7 @@ def test_a_misspelled_collection_is_told_with_those_that_are_there(
     assert not (root / "nowhere").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("damage", ["manifest.json", "pages.lmdb", "text/meta.json", "", "CURRENT"])
 def test_a_server_of_an_unreadable_snapshot_says_that_nothing_is_served(

@@ -350,6 +350,7 @@ def test_a_thousand_requests_in_heavy_weather_repeat_to_the_byte(folder: Path) -
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_budgets_hold_over_workers(folder: Path) -> None:
     with serving(folder, "--workers", "2") as server:
         session = server.open(rollout="shared", budget={"searches": 50})
@@ -377,6 +378,7 @@ def test_a_session_stays_on_its_snapshot(tmp_path: Path, grow: Grow) -> None:
         assert server.json("POST", "/v1/sessions", {"snapshot": "feed"})[0] == 404
 
 
+@pytest.mark.slow
 def test_traces_are_written_and_exported(tmp_path: Path, grow: Grow) -> None:
     grow(tmp_path / "c", 1, "river port")
     with serving(tmp_path / "c", "--workers", "2") as server:

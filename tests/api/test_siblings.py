@@ -80,6 +80,7 @@ def retrieve(url: str, count: int) -> Any:
         return json.load(answer)["result"]
 
 
+@pytest.mark.slow
 def test_workers_of_a_server_share_a_batch(collection: Path) -> None:
     command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(collection.parent), "--port", "0"]
     with subprocess.Popen([*command, "--workers", "3"], stdout=subprocess.PIPE, text=True) as process:

@@ -77,6 +77,7 @@ def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_ser
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
     def webemu(*words: str, stdin_text: str = "") -> "subprocess.CompletedProcess[str]":
         environment = os.environ | {"WEBEMU_SERVER": local}

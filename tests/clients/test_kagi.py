@@ -8,7 +8,7 @@ SEARCH = "https://kagi.com/api/v0/search"
 
 
 def search_kagi(query: str, token: str = "any") -> httpx.Response:
-    return httpx.get(SEARCH, params={"q": query, "limit": 4}, headers={"Authorization": f"Bot {token}"})
+    return httpx.get(SEARCH, params={"q": query, "limit": 4}, headers={"Authorization": f"Bot {token}"}, timeout=60)
 
 
 def test_results(web: Server) -> None:

@@ -45,7 +45,7 @@ def test_its_agents_get_them_as_functions(server: Server) -> None:
 
 
 def test_a_spent_budget_is_said_to_the_model(server: Server) -> None:
-    opened = httpx.post(f"{server.url}/v1/sessions", json={"budget": {"searches": 1}}, trust_env=False)
+    opened = httpx.post(f"{server.url}/v1/sessions", json={"budget": {"searches": 1}}, trust_env=False, timeout=60)
 
     async def converse(client: Any) -> None:
         assert not (await client.call_tool("search", {"query": "museum"})).is_error
@@ -57,7 +57,9 @@ def test_a_spent_budget_is_said_to_the_model(server: Server) -> None:
 
 
 def test_the_weather_is_said_to_the_model(server: Server) -> None:
-    opened = httpx.post(f"{server.url}/v1/sessions", json={"weather": {"rate_limits": 1.0}}, trust_env=False)
+    opened = httpx.post(
+        f"{server.url}/v1/sessions", json={"weather": {"rate_limits": 1.0}}, trust_env=False, timeout=60
+    )
 
     async def converse(client: Any) -> None:
         limited = await client.call_tool("search", {"query": "museum"})

@@ -14,15 +14,17 @@ def key(value: str = "any") -> dict[str, str]:
 
 def test_get_and_post(web: Server) -> None:
     parameters = {"query": "town river", "count": 3}
-    got = httpx.get(SEARCH, params=parameters, headers=key()).json()["results"]["web"]
-    assert got == httpx.post(SEARCH, json=parameters, headers=key()).json()["results"]["web"]
+    got = httpx.get(SEARCH, params=parameters, headers=key(), timeout=60).json()["results"]["web"]
+    assert got == httpx.post(SEARCH, json=parameters, headers=key(), timeout=60).json()["results"]["web"]
     assert len(got) == 3
     assert all(one["title"] and one["description"] and one["snippets"] for one in got)
 
 
 def test_pages_and_their_contents(web: Server) -> None:
     first, second = (
-        httpx.get(SEARCH, params={"query": "town", "offset": page, "livecrawl": "web"}, headers=key()).json()
+        httpx.get(
+            SEARCH, params={"query": "town", "offset": page, "livecrawl": "web"}, headers=key(), timeout=60
+        ).json()
         for page in (0, 1)
     )
     urls = [{one["url"] for one in answer["results"]["web"]} for answer in (first, second)]
@@ -31,25 +33,27 @@ def test_pages_and_their_contents(web: Server) -> None:
 
 
 def test_nothing_found(web: Server) -> None:
-    assert httpx.get(SEARCH, params={"query": "zzyzzyx"}, headers=key()).json()["results"]["web"] == []
+    assert httpx.get(SEARCH, params={"query": "zzyzzyx"}, headers=key(), timeout=60).json()["results"]["web"] == []
 
 
 def test_contents(web: Server) -> None:
     parameters = {"urls": [LEXICON, LOST], "formats": ["markdown"]}
-    pages = httpx.post("https://ydc-index.io/v1/contents", json=parameters, headers=key()).json()
+    pages = httpx.post("https://ydc-index.io/v1/contents", json=parameters, headers=key(), timeout=60).json()
     assert [one["url"] for one in pages] == [LEXICON]
     assert pages[0]["markdown"]
 
 
 def test_older_clients(web: Server) -> None:
-    hits = httpx.get("https://api.ydc-index.io/search", params={"query": "town"}, headers=key()).json()["hits"]
+    hits = httpx.get("https://api.ydc-index.io/search", params={"query": "town"}, headers=key(), timeout=60).json()[
+        "hits"
+    ]
     assert all(one["snippets"] for one in hits)
 
 
 def test_errors(keyed: Server) -> None:
-    assert httpx.get(SEARCH, params={"query": "town"}, headers=key("good")).status_code == 200
-    refused = httpx.get(SEARCH, params={"query": "town"}, headers=key("bad"))
+    assert httpx.get(SEARCH, params={"query": "town"}, headers=key("good"), timeout=60).status_code == 200
+    refused = httpx.get(SEARCH, params={"query": "town"}, headers=key("bad"), timeout=60)
     assert (refused.status_code, refused.json()) == (401, {"detail": "Invalid or expired API key"})
-    refused = httpx.get(SEARCH, params={"query": "town"})
+    refused = httpx.get(SEARCH, params={"query": "town"}, timeout=60)
     assert (refused.status_code, refused.json()) == (401, {"detail": "API key is required"})
-    assert httpx.get(SEARCH, headers=key("good")).status_code == 422
+    assert httpx.get(SEARCH, headers=key("good"), timeout=60).status_code == 422

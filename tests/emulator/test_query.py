@@ -1,5 +1,6 @@
 """The query language reads every string."""
 
+import re
 import time
 from datetime import date
 
@@ -62,6 +63,67 @@ def test_what_is_no_operator_is_words(text: str, words: str) -> None:
 
 def test_typographic_quotes_are_quotes() -> None:
     assert parse_query("“white house”").phrases == ("white house",)
+
+
+@pytest.mark.parametrize("text", ["Who said “we shall fight” in 1940?", "a b c d e f g h i j k l “m n”"])
+def test_typographic_quotes_of_prose_are_none(text: str) -> None:
+    assert parse_query(text).phrases == ()
+
+
+WORDS_WITH_DASHES = [
+    "git log --oneline",
+    "git show --name-only -C dir",
+    "git rebase -interactive",
+    "tar -x archive",
+    "what does tar -xzf do",
+    "ls -la",
+    "find . -name core -type f",
+    "java -jar app.jar",
+    "python -m module -verbose",
+    "gcc -Wall main.c",
+    "Get-ChildItem -Recurse",
+    "$ frobnicate -all",
+    "COVID -19",
+    "temperature -1",
+    "x - y",
+    "a (ls -la) OR (rm -rf)",
+    "key -Dname=value",
+]
+
+
+@pytest.mark.parametrize("text", WORDS_WITH_DASHES)
+def test_options_and_numbers_with_a_dash_are_words(text: str) -> None:
+    parsed = parse_query(text)
+    words = re.findall(r"\w+", text.replace(" OR ", " "))
+    assert (re.findall(r"\w+", parsed.words), parsed.excluded_terms, parsed.excluded_groups) == (words, (), ())
+
+
+def test_every_dash_excludes_in_a_strict_query() -> None:
+    assert parse_query("tar -x --list -19", is_strict=True).excluded_terms == ("x", "-list", "19")
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded"),
+    [
+        ("python -snake", "snake"),
+        ("jaguar -car speed", "car"),
+        ("java -island", "island"),
+        ("-tower lighthouse", "tower"),
+        ("mercury -R2D2", "R2D2"),
+        ("上海 -北京", "北京"),
+        ('ls -la -"long format"', "long format"),
+        ("news -example.org", "example.org"),
+    ],
+)
+def test_a_plain_dash_excludes(text: str, excluded: str) -> None:
+    assert parse_query(text).excluded_terms == (excluded,)
+
+
+def test_many_dashes_are_read_in_linear_time() -> None:
+    started = time.process_time()
+    for text in ("-abc " * 1000, "find -name " * 400, "-" * 4000, '"-' * 2000):
+        parse_query(text)
+    assert time.process_time() - started < 2
 
 
 def test_a_query_is_read_to_its_bound() -> None:
@@ -176,10 +238,10 @@ def test_what_is_read_apart_is_read_once() -> None:
     started = time.process_time()
     assert parse_query(deep).words.split() == ["a"] * len(parse_query(deep).words.split())
     assert time.process_time() - started < 2
-    parsed = parse_query('(after:2020 -x site:a.org 1..5 "b c" | ()) after:2021 d')
+    parsed = parse_query('(after:2020 -xyz site:a.org 1..5 "b c" | ()) after:2021 d')
     assert (parsed.sites, parsed.excluded_terms, parsed.numbers, parsed.phrases) == (
         ("a.org",),
-        ("x",),
+        ("xyz",),
         ((1, 5),),
         ("b c",),
     )

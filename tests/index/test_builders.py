@@ -176,6 +176,7 @@ def test_what_a_snapshot_holds_is_known(built: Path, golden: Callable[[str, Any]
         )
 
 
+@pytest.mark.slow
 def test_a_changed_builder_gives_another_id_and_builds_anew(built: Path, tmp_path: Path) -> None:
     """The same sources with shorter passages: other bytes, so another id."""
     shutil.copytree(built, tmp_path / "c")

@@ -30,6 +30,7 @@ MATCHES = {
     '"old town"': "a",
     '"the * town"': "ab",
     "+tram": "bc",
+    "intext:tram": "bc",
     "-tram": "ade",
     "site:news.example": "cd",
     "-site:news.example": "abe",
@@ -90,7 +91,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def names(web: World, text: str) -> list[str]:
     by_url = {url: name for name, (url, *_) in PAGES.items()}
-    return [by_url[hit.url] for hit in web.search(Query(text)).hits]
+    return [by_url[hit.url] for hit in web.search(Query(text, is_strict=True)).hits]
 
 
 def documented() -> Iterator[str]:

@@ -83,6 +83,7 @@ def test_meaning_is_found(collection: Path) -> None:
     assert plans[0].top(5) == plans[1].top(5)
 
 
+@pytest.mark.slow
 def test_a_vector_is_the_same_bytes_whatever_it_was_encoded_with() -> None:
     texts = [*QUESTIONS, *PAGES.values(), "a", "über Größe", "北京", "x " * 300]
     encode = load_query_encoder(MINILM)

@@ -143,6 +143,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_public_collection_is_measured_by_one_command(public: Path, tmp_path: Path) -> None:
     out = ["--run-file", str(tmp_path / "run"), "--per-query", str(tmp_path / "lines")]
     done = CliRunner().invoke(app, ["eval-search", "--beir", str(public), "--measures", "RR@10", *out])

@@ -78,6 +78,7 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
     assert build_snapshot(folder) == snapshot
 
 
+@pytest.mark.slow
 def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
     location = "/" + "é" * 150_000
     captures = [

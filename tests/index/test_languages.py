@@ -143,7 +143,7 @@ def test_nothing_else_shares_a_word_of_another_script(web: World) -> None:
 
 @pytest.mark.parametrize(("text", "page"), [('"zwölf alte Häuser"', "de/street"), ('"hot springs"', "en/onsen")])
 def test_a_phrase_is_found_in_pages_of_any_language(web: World, text: str, page: str) -> None:
-    assert paths_of_hits(web, text) == [page]
+    assert paths_of_hits(web, f"intext:{text}") == [page]
 
 
 def test_a_page_that_says_it_is_english_is_stemmed_as_what_it_is(web: World) -> None:

@@ -108,13 +108,15 @@ def test_every_operator_finds_its_page(web: World, query: str, expected: str) ->
     assert urls_of_hits(web, query)[:1] == [expected]
 
 
-@pytest.mark.parametrize("query", ["", "zzzz", "mayor filetype:pdf", '"Velmora past flows"', "site:nowhere.org", "?!"])
+@pytest.mark.parametrize(
+    "query", ["", "zzzz", "mayor filetype:pdf", 'intext:"Velmora past flows"', "site:nowhere.org", "?!"]
+)
 def test_no_result_is_an_empty_answer(web: World, query: str) -> None:
     assert urls_of_hits(web, query) == []
 
 
 def test_unsuccessful_pages_are_not_found_but_can_be_read(web: World) -> None:
-    assert urls_of_hits(web, '"This page is gone"') == []
+    assert urls_of_hits(web, '"This page is gone"', is_strict=True) == []
     page = web.fetch(PageRequest("https://tash.net/gone"))
     assert (page.capture.status, page.title) == (404, "Gone")
 

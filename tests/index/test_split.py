@@ -30,6 +30,8 @@ from webemu.ingest.run import run
 from webemu.ingest.sources import expand_sources
 from webemu.worlds import generate
 
+pytestmark = pytest.mark.slow
+
 PARTS = 3
 NEWS = " ".join(
     f"On day {n} the council of the harbour heard {n * 7} fishermen who were tired of the fog." for n in range(40)

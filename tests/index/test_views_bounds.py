@@ -11,6 +11,8 @@ from webemu.index.markup import MAX_NESTED, MAX_TAGS, flatten_nesting, limit_mar
 from webemu.index.views import render_links, render_markdown
 from webemu.ingest.extract import extract_html
 
+pytestmark = pytest.mark.slow
+
 URL = "http://x.example/d/page"
 LIMIT = 2.0
 """CPU seconds: twice what is wanted, for slow machines."""

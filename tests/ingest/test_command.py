@@ -17,6 +17,8 @@ from webemu.index.manifest import current_id
 from webemu.index.open import open_world
 from webemu.worlds import generate
 
+pytestmark = pytest.mark.slow
+
 
 def ingest(root: Path, *sources: Path, largest_file: int | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "webemu.emulator.cli", "ingest", *map(str, sources), "--root", str(root)]
@@ -186,7 +188,6 @@ def check_shortage(done: subprocess.CompletedProcess[str], words: str) -> None:
     assert [line[:5] for line in more] == ["  -> "]
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_costs_nothing(web: Path, small_disk: Path, tmp_path: Path) -> None:
     check_shortage(ingest(small_disk, web), "cannot be written: the disk is full")
     subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
@@ -195,7 +196,6 @@ def test_a_full_disk_is_one_sentence_and_costs_nothing(web: Path, small_disk: Pa
     assert current_id(small_disk / "c") == current_id(tmp_path / "r/c")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("largest", [2_000, 300_000])
 def test_a_limit_on_files_is_one_sentence(largest: int, web: Path, tmp_path: Path) -> None:
     done = ingest(tmp_path / "r", web, largest_file=largest)

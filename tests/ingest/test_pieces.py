@@ -18,6 +18,8 @@ from webemu.ingest.sources import Source
 from webemu.ingest.worker import Job
 from webemu.worlds import generate
 
+pytestmark = pytest.mark.slow
+
 ONE_PIECE = 1 << 40
 
 
@@ -51,7 +53,6 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return max(folder.rglob("*.warc.gz"), key=lambda file: file.stat().st_size)
 
 
-@pytest.mark.slow
 def test_pieces_give_what_the_whole_gives(web: Path, tmp_path: Path) -> None:
     size = web.stat().st_size // 7
     assert len(split_source(job(web), web, size)) in (6, 7, 8)

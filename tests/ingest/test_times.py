@@ -132,6 +132,7 @@ def test_a_warcinfo_record_dates_what_follows_it(tmp_path: Path) -> None:
     assert times(tmp_path / "c") == {f"http://a.example/{number}": time for number, time in enumerate(expected_times)}
 
 
+@pytest.mark.slow
 def test_pieces_of_a_file_have_the_time_of_its_crawl(tmp_path: Path) -> None:
     def crawl(day: str, first: int) -> bytes:
         info = flawed.record(b"software: x\r\n", "warcinfo", "", headers=(("Content-Type", "application/warc-fields"),))

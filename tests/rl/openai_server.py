@@ -37,6 +37,7 @@ class Fault:
     """The time for which the answer is held back."""
     closes: bool = False
     """True if the connection is closed instead."""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Script = Callable[[dict[str, Any]], "str | ScriptedMessage | Fault"]
@@ -66,10 +67,11 @@ def openai_server(script: Script, seconds: float = 0) -> Iterator[OpenAIServer]:
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0, backlog=2048).start()
         server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        ready.set()
 
     def serve() -> None:
         loop.run_until_complete(start())
+        # A stop before the loop runs for ever would be forgotten.
+        loop.call_soon(ready.set)
         loop.run_forever()
         loop.run_until_complete(runner.cleanup())
         loop.close()
@@ -110,8 +112,8 @@ def _application(script: Script, server: OpenAIServer, seconds: float) -> web.Ap
 
 def _fault(fault: Fault) -> web.Response:
     error_text = json.dumps({"error": {"message": fault.message, "type": "scripted", "code": None}}).encode()
-    return web.Response(status=fault.status, body=fault.raw if fault.raw is not None else error_text,
-                        content_type="application/json")  # fmt: skip
+    body = fault.raw if fault.raw is not None else error_text
+    return web.Response(status=fault.status, headers=dict(fault.headers), body=body, content_type="application/json")
 
 
 def _completion(body: dict[str, Any], reply: str | ScriptedMessage) -> dict[str, Any]:

@@ -278,10 +278,10 @@ def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
         assert process.stdout is not None
         address = process.stdout.readline().split(" at ")[1].split(" ")[0]
         task = world.tasks[0]
-        start = httpx.post(f"{address}/reset", json={"task_id": task.id}).json()
+        start = httpx.post(f"{address}/reset", json={"task_id": task.id}, timeout=60).json()
         assert start["observation"] == task.question
         end = {"tool": "finish", "arguments": {"answer": task.answers[0], "citations": []}}
-        answer = httpx.post(f"{address}/step", json={"episode": start["episode"]} | end).json()
+        answer = httpx.post(f"{address}/step", json={"episode": start["episode"]} | end, timeout=60).json()
         assert (answer["done"], answer["reward"], answer["terms"]["correct"]) == (True, 0.0, 1.0)
     finally:
         process.terminate()

@@ -25,9 +25,10 @@ from webemu.agent_client.errors import InfrastructureError
 from webemu.emulator.cli import app
 from webemu.rl.evaluation.folder import EvaluationFolder, FolderError
 from webemu.rl.evaluation.run import MAX_CONSECUTIVE_OUTAGES, RunSettings, attempt_seed, list_attempts, run_attempts
+from webemu.rl.judge.answers import REMOVED
 from webemu.rl.policies import AgentPolicy, Attempt
 from webemu.rl.policies.oracle import play_with_gold
-from webemu.rl.tasks import Task, save
+from webemu.rl.tasks import Task, load, save
 
 EVAL = [sys.executable, "-m", "webemu.emulator.cli", "eval", "-q"]
 
@@ -321,3 +322,60 @@ def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:
     assert (row["text"], half["text"]) == ("one\u2028two\x85three\u2029", "half ?")
     with pytest.raises(FolderError, match="cannot be created"):
         EvaluationFolder(tmp_path / "f" / "episodes.jsonl", {})
+
+
+def is_named(task: Task) -> bool:
+    """True if the answer is a name, so that another wording of it is thinkable."""
+    is_plain = not any(sign.isdigit() for sign in task.answers[0]) and task.answer_type in ("", "name")
+    return is_plain and not task.answers[0].lower().startswith(("yes", "no"))
+
+
+def test_a_judge_decides_what_is_open_and_is_compared(world: World, tasks: Path, tmp_path: Path) -> None:
+    """Baselines have no open answers of their own, so a model says one: its right answer in words nobody knows."""
+    answers = {task.question: "zorblax" if is_named(task) else task.answers[0] for task in load(tasks)}
+
+    def verdict(body: dict[str, Any]) -> str:
+        prompt = body["messages"][-1]["content"]
+        if "Text that a reader saw" in prompt:
+            return json.dumps({"supported": REMOVED not in prompt})
+        accepted, answer = (part.partition("\n[end of ")[0] for part in prompt.split(": data, not instructions]\n")[2:])
+        same = answer in accepted.partition("\n")[0].split(" / ") or answer == "zorblax"
+        return json.dumps({"equivalent": same})
+
+    with openai_server(searcher(answers)) as model, openai_server(verdict) as judge:
+        arguments = ("--tasks", str(tasks), "--model", "m", "--base-url", model.url, "--judge-model", "j")
+        code, output, errors = evaluate(world, tmp_path / "j", *arguments, "--judge", judge.url)
+        assert code == 0, errors
+        rows = lines(tmp_path / "j")
+        opened = [row for row in rows if row["terms"]["judge_open"]]
+        assert opened
+        assert {row["answer"] for row in opened} == {"zorblax"}
+        assert all(
+            row["terms"]["judge_equivalent"] == row["terms"]["correct"] == 1 and row["reward"] > 0 for row in opened
+        )
+        assert f"judge     {len(opened)} of {len(rows)} answers open" in output
+        assert "agreement 1.000 of " in output
+        figures = json.loads((tmp_path / "j" / "summary.json").read_text())["judge"]
+        assert (figures["open"], figures["equivalent"], figures["different"]) == (len(opened), len(opened), 0)
+        assert json.loads((tmp_path / "j" / "manifest.json").read_text())["judge"] == "j"
+    with openai_server(searcher(answers)) as model, openai_server(lambda body: "I refuse.") as judge:
+        arguments = ("--tasks", str(tasks), "--model", "m", "--base-url", model.url, "--judge-model", "j")
+        _, output, _ = evaluate(world, tmp_path / "k", *arguments, "--judge", judge.url)
+        assert f"{len(opened)} without a verdict" in output
+        assert "no verdict: unreadable verdict " in output
+        assert "agreement no answers to compare" in output
+        assert sum(row["mask"] == "judge: no verdict" for row in settled(tmp_path / "k").values()) == len(opened)
+
+
+def test_without_a_judge_nothing_is_said_of_it(world: World, tasks: Path, tmp_path: Path) -> None:
+    code, output, _ = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--baseline", "oracle", "--limit", "3")
+    assert code == 0
+    assert not any(line.startswith(("judge", "agreement")) for line in output.splitlines())
+    assert "judge" not in json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert "judge" not in json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert not any(name.startswith("judge") for row in lines(tmp_path / "o") for name in row["terms"])
+    code, _, errors = evaluate(
+        world, tmp_path / "o", "--tasks", str(tasks), "--baseline", "oracle", "--judge", "http://x"
+    )
+    assert code == 1
+    assert "--judge-model" in errors[0]

@@ -290,20 +290,20 @@ def live(run_copy: Path) -> Iterator[ReportServer]:
 
 
 def test_it_is_served_and_grows(live: ReportServer) -> None:
-    first = httpx.get(live.address)
+    first = httpx.get(live.address, timeout=60)
     assert (first.status_code, first.text) == (200, render_page(live.run, live=3.0))
     headers = {"If-None-Match": first.headers["ETag"]}
-    assert httpx.get(live.address, headers=headers).status_code == 304
+    assert httpx.get(live.address, headers=headers, timeout=60).status_code == 304
     played(StepLog(live.run / "2-learn", 30), 31)
-    second = httpx.get(live.address, headers=headers)
+    second = httpx.get(live.address, headers=headers, timeout=60)
     assert second.status_code == 200
     assert charts(Html(second.text))["Reward"].startswith("Reward, steps 1 to 31;")
 
 
 def test_it_is_served_to_this_machine_alone(live: ReportServer) -> None:
     assert live.server_address[0] == "127.0.0.1"
-    assert httpx.get(live.address, headers={"Host": "evil.example"}).status_code == 403
-    assert httpx.get(f"{live.address}/recipe.toml").status_code == 404
+    assert httpx.get(live.address, headers={"Host": "evil.example"}, timeout=60).status_code == 403
+    assert httpx.get(f"{live.address}/recipe.toml", timeout=60).status_code == 404
     assert page_version(live.run) == page_version(live.run)
 
 
@@ -316,11 +316,14 @@ def test_it_is_served_until_ctrl_c(run_copy: Path) -> None:
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        assert process.stdout
-        address = process.stdout.readline().split()[0]
-        assert httpx.get(address).status_code == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        try:
+            assert process.stdout
+            address = process.stdout.readline().split()[0]
+            assert httpx.get(address, timeout=60).status_code == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
 
 
 def test_a_port_that_is_taken(live: ReportServer) -> None:

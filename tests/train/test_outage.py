@@ -15,6 +15,8 @@ pytest.importorskip("trl")
 from tests.rl.front import before
 from webemu.rl.train.served_web import ServedWeb
 
+pytestmark = pytest.mark.slow
+
 RECIPE = """\
 summary = "for tests"
 [model]

@@ -30,6 +30,8 @@ from webemu.rl.train.sampling import ChatCodec
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.step_log import compute_figures
 
+pytestmark = pytest.mark.slow
+
 Script = Sequence[Sequence[ToolCall] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
 

@@ -44,6 +44,8 @@ from webemu.rl.train.sft import to_dataset, train_sft
 from webemu.rl.train.step_log import read_steps
 from webemu.rl.train.trainer import TrainingJob
 
+pytestmark = pytest.mark.slow
+
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
 GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)
 RANDOM = EpisodeSettings(BRIEF, control="random-reward")
