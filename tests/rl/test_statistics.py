@@ -19,7 +19,7 @@ NAMES = ("pass", "em", "f1", "grounded", "reward", "recall", "calls", "tokens")
 def outcome(task: str, passed: float | None, hops: str = "1", **figures: float | None) -> Outcome:
     mask = "outage: gone" if passed is None else ""
     outcome_figures = dict.fromkeys(NAMES, passed) | {"pass": passed} | figures
-    absent_names = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision")
+    absent_names = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision", "relevance")
     groups = {"recipe": "r", "hops": hops, "difficulty": "not measured", "answer type": "any"}
     return Outcome(task, groups, mask, "masked" if mask else "finished",
                    outcome_figures | dict.fromkeys(absent_names, None))  # fmt: skip
