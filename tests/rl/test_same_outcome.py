@@ -12,7 +12,6 @@ import pytest
 from tests.rl.contract import SEED, place
 from tests.rl.transcripts import (
     NAMES,
-    NO_VERDICT,
     Outcome,
     Transcript,
     advantages,
@@ -31,6 +30,7 @@ from webemu.rl.adapters.http import build_app
 from webemu.rl.adapters.masking import neutralize_masked
 from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation.run import RunSettings, run_attempts
+from webemu.rl.judge.judge import NO_VERDICT
 from webemu.rl.policies import Attempt
 from webemu.rl.tasks import Task
 from webemu.rl.tool_schema import ToolSchema

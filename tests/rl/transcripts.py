@@ -15,6 +15,7 @@ from tests.rl.contract import SEED, Calls, Case, place
 from tests.rl.front import before
 from tests.rl.worlds import World
 from webemu.rl.adapters.environment_config import episode_result
+from webemu.rl.judge.judge import NO_VERDICT
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rubric import Rubric, Score
 from webemu.rl.state import Limits
@@ -22,8 +23,6 @@ from webemu.rl.tasks import Reply, Task
 
 KINDS = frozenset(("POST sessions", "GET sessions", "GET search", "GET fetch"))
 """Kinds of requests of an episode, as `tests.rl.front` names them."""
-NO_VERDICT = "judge: no verdict"
-"""Reason of a mask that a judge leaves who did not answer."""
 
 
 @dataclass(frozen=True)
