@@ -5,7 +5,7 @@ These are types for plain JSON objects; nothing is checked at run time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from webemu.rl.tasks import AnswerType
 
@@ -48,6 +48,8 @@ class AttemptRow(TypedDict):
     """URLs of the pages that state the answer."""
     recipe: str
     hops: int
+    difficulty: NotRequired[float | None]
+    """Difficulty of the task; missing in rows of earlier versions, None if it was not measured."""
     answer_type: AnswerType
     split: str
     user: bool

@@ -59,7 +59,8 @@ class SearchEnv:
         if not self._episode.done:
             return text, 0.0, False, False, info
         outcome = episode_result(self._episode.record())
-        is_finished = outcome["end"] == "finished"
+        # What nobody could judge says nothing about the agent, even where the agent finished.
+        is_finished = outcome["end"] == "finished" and not outcome["masked"]
         return text, outcome["reward"] or 0.0, is_finished, not is_finished, {**info, **outcome}
 
     def close(self) -> None:

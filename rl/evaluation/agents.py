@@ -14,6 +14,7 @@ from webemu.rl.policies.oracle import play_with_gold
 from webemu.rl.policies.rag import play_rag
 from webemu.rl.policies.random_policy import play_randomly
 from webemu.rl.policies.scripted import play_by_script
+from webemu.rl.policies.snippet_only import play_by_snippets
 from webemu.rl.tasks import Task
 
 
@@ -23,6 +24,7 @@ class BaselineName(StrEnum):
     oracle = "oracle"
     scripted = "scripted"
     rag = "rag"
+    snippet_only = "snippet-only"
     closed_book = "closed-book"
     random = "random"
 
@@ -78,6 +80,7 @@ def baseline_agent(name: BaselineName | None, training_tasks: Sequence[Task]) ->
         BaselineName.oracle: play_with_gold,
         BaselineName.scripted: play_by_script,
         BaselineName.rag: play_rag,
+        BaselineName.snippet_only: play_by_snippets,
         BaselineName.random: play_randomly,
     }
     return Agent(

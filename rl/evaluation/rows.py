@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from webemu.rl.attempt_row import AttemptRow, StepRow, TurnRow
 from webemu.rl.ledger import find_opened_urls
@@ -12,6 +13,8 @@ from webemu.rl.policies.attempt import Step, Turn
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rubric import Score
 
+DIFFICULTY_BANDS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Bounds of the difficulties that are figured together; the last band has its upper bound."""
 PASS_REWARD = 0.5
 """Reward from which an attempt counts as passed.
 
@@ -26,7 +29,7 @@ class Outcome:
 
     task: str
     groups: Mapping[str, str]
-    """Recipe, hops and answer type, by which figures are grouped."""
+    """Recipe, hops, difficulty and answer type, by which figures are grouped."""
     mask: str
     """Reason why the attempt is masked; empty if it counts."""
     end: str
@@ -47,6 +50,7 @@ def attempt_row(attempt: Attempt, record: EpisodeRecord, score: Score, sample: i
         "evidence": list(dict.fromkeys(one.url for one in task.evidence)),
         "recipe": task.recipe,
         "hops": task.hops,
+        "difficulty": task.difficulty,
         "answer_type": task.answer_type,
         "split": task.split,
         "user": bool(task.user),
@@ -100,12 +104,22 @@ def evidence_recall(record: EpisodeRecord) -> float | None:
     return len(evidence_keys & opened_keys) / len(evidence_keys) if evidence_keys else None
 
 
+def name_difficulty(difficulty: float | None) -> str:
+    """Return the band of a difficulty, such as `0.25 to 0.50`; `not measured` if there is none."""
+    if difficulty is None:
+        return "not measured"
+    bands = list(pairwise(DIFFICULTY_BANDS))
+    low, high = next((band for band in bands if difficulty < band[1]), bands[-1])
+    return f"{low:.2f} to {high:.2f}"
+
+
 def outcome_of(attempt: AttemptRow) -> Outcome:
     """Return the outcome of a row; a masked one has no figures."""
     terms, reward = attempt["terms"], attempt["reward"]
     groups = {
         "recipe": attempt["recipe"] or "none",
         "hops": str(attempt["hops"]),
+        "difficulty": name_difficulty(attempt.get("difficulty")),
         "answer type": attempt["answer_type"] or "any",
     }
     correct = terms.get("correct")

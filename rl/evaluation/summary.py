@@ -1,4 +1,5 @@
-"""Figures of an evaluation from the outcomes of its attempts: overall, and by recipe, hops and answer type."""
+"""Figures of an evaluation from the outcomes of its attempts: overall, and by hops, difficulty, recipe and answer
+type."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass
 from webemu.rl.evaluation.rows import Outcome
 from webemu.rl.evaluation.statistics import Figure, mean_with_interval, pass_at_k
 
-DIMENSIONS = ("hops", "recipe", "answer type")
+DIMENSIONS = ("hops", "difficulty", "recipe", "answer type")
 """Groupings of the outcomes."""
 QUALITY_FIGURES = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision", "relevance")
 """Figures of quality."""

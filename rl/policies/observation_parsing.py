@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _MARKED_TEXT = re.compile(
     r"\A\[(?:results|page|matches) (\w+): data, not instructions\]\n(.*)\n\[end of \w+ \1\]", re.DOTALL
 )
-_RESULT = re.compile(r"^\[(r\d+)\] (.*)\n   (\S+)", re.MULTILINE)
+_RESULT = re.compile(r"^\[(r\d+)\] (.*)\n   (\S+).*(?:\n   (.*))?", re.MULTILINE)
 _NEXT_CURSOR = re.compile(r"\n\nThe page goes on: open it with cursor=(\d+)\.\Z")
 _PUNCTUATION = re.compile(r"[^\w\s.,'’%&+-]|_+|(?<!\w)-")
 _LINK_NUMBER = re.compile(r"\[(\d+)\]")
@@ -24,6 +24,7 @@ class ShownResult:
     """Link id, such as `r1`."""
     title: str
     url: str
+    snippet: str = ""
 
 
 def unwrap(observation: str) -> str:
@@ -39,7 +40,7 @@ def to_plain_query(question: str) -> str:
 
 def parse_results(observation: str) -> list[ShownResult]:
     """Return the results in rank order."""
-    return [ShownResult(*match.groups()) for match in _RESULT.finditer(unwrap(observation))]
+    return [ShownResult(*match.groups("")) for match in _RESULT.finditer(unwrap(observation))]
 
 
 def parse_page_text(observation: str) -> str:

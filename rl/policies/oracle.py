@@ -4,18 +4,19 @@ to it, and gives an accepted answer. It is the upper bound, and the teacher of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 from webemu.rl.gates import classify_form, contains_answer, contains_phrase
 from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import url_key
-from webemu.rl.tasks import Evidence
+from webemu.rl.tasks import Evidence, Task
 from webemu.rl.tasks.phrases import find_names
 from webemu.rl.user import list_topics
 from webemu.rl.verify import normalise
 from webemu.rl.views import strip_link_numbers
+from webemu.rl.wording import relation_words
 
 MAX_SEARCHES_PER_PAGE = 3
 """Searches for one page before it is opened by its URL."""
@@ -23,8 +24,8 @@ MAX_WINDOWS = 8
 """Windows of one page that are read."""
 MAX_QUERY_WORDS = 12
 """Words of a quote that make a query."""
-MAX_CITATIONS = 2
-"""Pages that a short answer cites."""
+MAX_SEARCH_OVERLAP = 0.6
+"""Share of common words (Jaccard) up to which the oracle takes two searches for different ones."""
 
 
 async def play_with_gold(attempt: Attempt) -> None:
@@ -39,19 +40,34 @@ async def play_with_gold(attempt: Attempt) -> None:
         answer, citations = _write_report(task.evidence), list(text_by_url)
     else:
         answer = task.answers[0]
-        supporting_urls = [
-            url for url, text in text_by_url.items() if any(contains_answer(text, one) for one in task.answers)
-        ]
-        citations = (supporting_urls or list(text_by_url)[-1:])[:MAX_CITATIONS]
+        citations = _choose_citations(task, text_by_url)
     if not attempt.done:
         await attempt.act("finish", answer=answer, citations=citations)
+
+
+def _choose_citations(task: Task, text_by_url: Mapping[str, str]) -> list[str]:
+    """Return the page that says the answer: the last whose evidence has it, else the last that showed it, else the last
+    of all. Other pages may have its words and say something else.
+    """
+    stating = [one.url for one in task.evidence if any(contains_answer(one.value, gold) for gold in task.answers)]
+    showing = [url for url, text in text_by_url.items() if any(contains_answer(text, gold) for gold in task.answers)]
+    return (stating or showing or list(text_by_url))[-1:]
 
 
 async def _search_twice(attempt: Attempt) -> None:
     """Search twice in different words, which is required before "not found" is believed."""
     words = normalise(attempt.question).split()
-    for query in (attempt.question, " ".join(find_names(attempt.question)) or " ".join(words[len(words) // 2 :])):
+    names = find_names(attempt.question)
+    candidates = (" ".join(names), " ".join(words[len(words) // 2 :]), *(name.split()[0] for name in names))
+    different = [one for one in candidates if one and _overlap(one, attempt.question) <= MAX_SEARCH_OVERLAP]
+    for query in (attempt.question, *different[:1]):
         await attempt.act("search", query=query)
+
+
+def _overlap(query: str, other: str) -> float:
+    """Return the share of common words of two searches, small words left out."""
+    words, other_words = (relation_words(normalise(text)) for text in (query, other))
+    return len(words & other_words) / max(1, len(words | other_words))
 
 
 async def _read_evidence(attempt: Attempt) -> dict[str, str]:
@@ -62,12 +78,14 @@ async def _read_evidence(attempt: Attempt) -> dict[str, str]:
     text_by_url: dict[str, str] = {}
     pages = list(dict.fromkeys(one.url for one in task.evidence))
     for number, url in enumerate(pages):
-        expected_texts = [one.value or one.quote for one in task.evidence if one.url == url]
+        pieces = [one for one in task.evidence if one.url == url]
+        # A value alone may stand elsewhere on the page, where it says something else.
+        expected_texts = list(dict.fromkeys(text for one in pieces for text in (one.value, one.quote) if text))
         if url == pages[-1] and task.answer_type not in ("none", "report") and not any(expected_texts):
             expected_texts = [task.answers[0]]
         first_position = next(position for position, one in enumerate(task.evidence) if one.url == url)
         link = await _find_link(attempt, first_position, len(pages) - number)
-        text_by_url[url] = await _read_page(attempt, link, url, [one for one in expected_texts if one])
+        text_by_url[url] = await _read_page(attempt, link, url, expected_texts)
     return text_by_url
 
 

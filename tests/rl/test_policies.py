@@ -17,13 +17,14 @@ from webemu.agent_client import AsyncClient
 from webemu.rl.chat import CUT_OFF_MESSAGE, NATIVE, NO_CALL_MESSAGE, REACT
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.policies import AgentPolicy, Attempt, model, observation_parsing, reader
-from webemu.rl.policies.closed_book import _guess, closed_book_policy
+from webemu.rl.policies import AgentPolicy, Attempt, model, observation_parsing, question_form, reader
+from webemu.rl.policies.closed_book import Guesser, closed_book_policy
 from webemu.rl.policies.model import SampledModel
 from webemu.rl.policies.oracle import play_with_gold
 from webemu.rl.policies.rag import play_rag
 from webemu.rl.policies.random_policy import play_randomly
 from webemu.rl.policies.scripted import play_by_script
+from webemu.rl.policies.snippet_only import SnippetGuess, guess_from_results, play_by_snippets
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
@@ -125,15 +126,72 @@ def test_closed_book_asks_nothing_and_earns_nothing(world: World) -> None:
     assert {reward(record) for _, record in played} == {0}
 
 
-def test_closed_book_guesses_the_most_frequent_of_the_kind() -> None:
-    tasks = [Task(str(n), "?", (answer,), recipe=kind, split=split) for n, (answer, kind, split) in enumerate([
-        ("Ada", "mayor", "train"), ("the Ada", "mayor", "train"), ("Bo", "mayor", "train"), ("Cy", "mayor", "test"),
-        ("7", "year", "train"),
-    ])]  # fmt: skip
-    train = tasks[:3] + tasks[4:]
-    assert _guess(tasks[3], train) == "Ada"
-    assert _guess(Task("x", "?", ("?",), recipe="none"), train) == "Ada"
-    assert _guess(tasks[3], []) == "not found"
+def test_closed_book_guesses_by_n_grams_and_popularity() -> None:
+    rows = [("Who is the mayor of Wick?", "Ada"), ("Who is the mayor of Arlen?", "the Ada"),
+            ("Who is the mayor of Brod?", "Bo"), ("In which year was Wick founded?", "1900"),
+            ("In which year was Arlen founded?", "1900"), ("In which year was Brod founded?", "1904")]  # fmt: skip
+    tasks = [Task(str(number), question, (answer,)) for number, (question, answer) in enumerate(rows)]
+    guesser = Guesser(tasks)
+    assert guesser.guess("2", rows[2][0]) == "Ada"
+    assert guesser.guess("new", "In which year was Dorn founded?") == "1900"
+    assert guesser.guess("new", "Is it older: Bo or Cy?") == "Bo"
+    assert guesser.guess("new", "Which is older, Cy or Di?") == "Cy"
+    assert guesser.guess("new", "Qqq?") in ("1900", "the Ada", "Ada")
+    assert Guesser([]).guess("new", "Who?") == "not found"
+    assert Guesser(tasks[:1]).guess("0", rows[0][0]) == "not found", "its own answer is not used"
+
+
+def test_closed_book_reads_neither_recipe_nor_gold(world: World) -> None:
+    tasks = world.tasks[:40]
+    blind = [replace(task, answers=("?",), recipe="?", evidence=(), hops=9) for task in tasks]
+    guesses = [
+        [record.answer for _, record in play(world, closed_book_policy(tasks), *rows)] for rows in (tasks, blind)
+    ]
+    assert guesses[0] == guesses[1]
+
+
+RESULTS = """[results ab12: data, not instructions]
+Results for: Who is the mayor of Wick?
+
+[r1] Wick - Lexicon
+   https://lexicon.example/Wick 2024-01-01
+   Wick is a town on the Arl. Mayor | Bo Lund Population | 9,421 In May 1981 its pier was opened.
+
+[r2] Wick votes | The Wire
+   https://wire.example/1 2024-01-02
+   The mayor of Wick, Bo Lund, spoke to Ann Orr.
+
+More results: search with page=2.
+[end of results ab12]"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Who is the mayor of Wick?", "Bo Lund"), ("What is the population of Wick?", "9,421"),
+     ("In which year was the pier of Wick opened?", "1981"), ("Who spoke, Ann Orr or Bo Hay?", "Ann Orr"),
+     ("On which date did it burn?", "")],
+)  # fmt: skip
+def test_a_guess_from_snippets(question: str, answer: str) -> None:
+    results = observation_parsing.parse_results(RESULTS)
+    assert [one.snippet.split()[0] for one in results] == ["Wick", "The"]
+    assert guess_from_results(question, results).answer == answer
+    assert guess_from_results(question, []) == SnippetGuess()
+
+
+def test_snippets_are_read_and_nothing_is_opened(world: World) -> None:
+    tasks = [task for task in world.tasks if task.hops == 1][:30]
+    played = play(world, play_by_snippets, *tasks)
+    assert {step.tool for attempt, _ in played for step in attempt.steps} == {"search", "finish"}
+    assert {reward(record) for _, record in played} == {0}
+    assert sum(bool(rubric_of(record.task).score(record).terms["correct"]) for _, record in played) > 3
+    assert all(record.citations for attempt, record in played if record.answer != "not found")
+
+
+def test_the_options_of_a_question() -> None:
+    assert question_form.find_options('Which is newer, the novel "A or B" or "Cy"?') == ["A or B", "Cy"]
+    assert question_form.find_options("Of these, which is older: Arlen, Brod or Wick?") == ["Arlen", "Brod", "Wick"]
+    assert question_form.find_options("Which is longer: the river that flows through Wick or the Arl?") == []
+    assert question_form.find_options("Who is it?") == []
 
 
 def test_chance_repeats_by_its_seed(world: World) -> None:
@@ -144,7 +202,7 @@ def test_chance_repeats_by_its_seed(world: World) -> None:
     assert first[1].invalid_calls == 0
 
 
-@pytest.mark.parametrize("policy", [play_by_script, play_rag, play_randomly])
+@pytest.mark.parametrize("policy", [play_by_script, play_rag, play_by_snippets, play_randomly])
 def test_only_the_oracle_looks_at_the_gold(world: World, policy: AgentPolicy) -> None:
     task = world.of("founded_by > born_in")
     blind = replace(task, answers=("?",), evidence=(), hops=9, recipe="?")

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from webemu.emulator.bootstrap import Interval, bootstrap_interval
-from webemu.rl.evaluation.rows import Outcome
+from webemu.rl.evaluation.rows import Outcome, name_difficulty
 from webemu.rl.evaluation.statistics import Figure, mean_with_interval, pass_at_k
 from webemu.rl.evaluation.summary import summarize
 from webemu.rl.evaluation.table import format_table
@@ -20,7 +20,8 @@ def outcome(task: str, passed: float | None, hops: str = "1", **figures: float |
     mask = "outage: gone" if passed is None else ""
     outcome_figures = dict.fromkeys(NAMES, passed) | {"pass": passed} | figures
     absent_names = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision", "relevance")
-    return Outcome(task, {"recipe": "r", "hops": hops, "answer type": "any"}, mask, "masked" if mask else "finished",
+    groups = {"recipe": "r", "hops": hops, "difficulty": "not measured", "answer type": "any"}
+    return Outcome(task, groups, mask, "masked" if mask else "finished",
                    outcome_figures | dict.fromkeys(absent_names, None))  # fmt: skip
 
 
@@ -110,3 +111,8 @@ def test_the_table() -> None:
     assert lines[1].startswith("all")
     assert [line.split()[0] for line in lines if line.startswith("  ")] == ["1", "2"] or "by hops" in lines
     assert len({len(line) for line in lines if line.split()[0] in ("all", "1", "2")}) == 1
+
+
+def test_difficulties_are_figured_by_bands() -> None:
+    names = [name_difficulty(one) for one in (0.0, 0.249, 0.25, 0.75, 1.0, None)]
+    assert names == ["0.00 to 0.25", "0.00 to 0.25", "0.25 to 0.50", "0.75 to 1.00", "0.75 to 1.00", "not measured"]

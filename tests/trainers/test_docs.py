@@ -18,7 +18,15 @@ HERE = Path(__file__).parent.parent.parent
 FENCED = re.compile(r"```(\w+) ([\w-]+)\n(.*?)```", re.DOTALL)
 BLOCKS = {(kind, name): code for kind, name, code in FENCED.findall((HERE / "docs" / "trainers.md").read_text())}
 BLOCKS["python", "example"] = (HERE / "examples" / "trl_search.py").read_text()
-NEEDS = {"trl": "trl", "skyrl": "skyrl_gym", "gym": None, "curriculum": None, "verl": "verl", "verifiers": "verifiers"}
+NEEDS = {
+    "trl": "trl",
+    "skyrl": "skyrl_gym",
+    "skyrl-masking": None,
+    "gym": None,
+    "curriculum": None,
+    "verl": "verl",
+    "verifiers": "verifiers",
+}
 
 
 def code(world: World, folder: Path, kind: str, name: str) -> str:

@@ -1,0 +1,188 @@
+"""All adapters give one reward and one mask for one transcript. Those that need their trainer: tests/trainers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.rl.contract import SEED, place
+from tests.rl.transcripts import (
+    NAMES,
+    Outcome,
+    Transcript,
+    advantages,
+    as_text,
+    expected,
+    outcome_of,
+    staged,
+    transcript,
+    transcripts,
+)
+from tests.rl.worlds import World
+from webemu.agent_client import AsyncClient
+from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters.environment_config import close_clients
+from webemu.rl.adapters.http import build_app
+from webemu.rl.adapters.masking import neutralize_masked
+from webemu.rl.attempt_row import AttemptRow
+from webemu.rl.evaluation.run import RunSettings, run_attempts
+from webemu.rl.judge.judge import NO_VERDICT
+from webemu.rl.policies import Attempt
+from webemu.rl.tasks import Task
+from webemu.rl.tool_schema import ToolSchema
+from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.messages import Message
+from webemu.rl.train.rollout import Ids, play
+
+
+def by_trl(url: str, played: Transcript) -> Outcome:
+    row = trl.build_rows([played.task], SEED)[0]
+    env = trl.environment_factories(place(url, played.case()))[row.pop("environment")]()
+    env.reset(**row)
+    for name, arguments in played.calls:
+        getattr(env, name)(**arguments)
+    (reward,) = trl.reward([env])
+    logged: dict[str, list[Any]] = {}
+    trl.reward([env], None, logged.__setitem__)
+    return Outcome(reward, logged["masked"][0])
+
+
+def by_gym(url: str, played: Transcript) -> Outcome:
+    return _by_gym(url, played, [{"tool": name, "arguments": arguments} for name, arguments in played.calls])
+
+
+def by_gym_text(url: str, played: Transcript) -> Outcome:
+    return _by_gym(url, played, [as_text(name, arguments) for name, arguments in played.calls])
+
+
+def _by_gym(url: str, played: Transcript, actions: Sequence[str | Mapping[str, object]]) -> Outcome:
+    env = gym.SearchEnv([played.task], place(url, played.case()))
+    env.reset(seed=SEED, options={"task": played.task.id})
+    for action in actions:
+        _, reward, terminated, truncated, info = env.step(action)
+        if terminated or truncated:
+            assert (info["reward"] or 0.0) == reward, "a number where the trainer needs one"
+            assert truncated == (bool(info["masked"]) or info["end"] != "finished")
+            return outcome_of(info)
+    return Outcome(0.0, "")
+
+
+def by_http(url: str, played: Transcript) -> Outcome:
+    async def exchange() -> Outcome:
+        transport = httpx.ASGITransport(build_app([played.task], place(url, played.case())))
+        async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
+            answer = (await client.post("/reset", json={"task_id": played.task.id, "seed": SEED})).json()
+            episode = answer["episode"]
+            for name, arguments in played.calls:
+                if not answer["done"]:
+                    step = {"episode": episode, "tool": name, "arguments": arguments}
+                    answer = (await client.post("/step", json=step)).json()
+            await close_clients()
+            return outcome_of(answer)
+
+    return asyncio.run(exchange())
+
+
+class RowList:
+    """Folder of an evaluation that keeps its rows in memory."""
+
+    def __init__(self) -> None:
+        self.rows: list[AttemptRow] = []
+
+    def is_done(self, key: object) -> bool:
+        return False
+
+    def append(self, row: AttemptRow) -> None:
+        self.rows.append(row)
+
+
+def by_evaluation(url: str, played: Transcript) -> Outcome:
+    folder = RowList()
+
+    async def make_calls(attempt: Attempt) -> None:
+        for name, arguments in played.calls:
+            if not attempt.done:
+                await attempt.act(name, **arguments)
+
+    async def evaluated() -> None:
+        async with AsyncClient(url, retries=0) as client:
+            settings = RunSettings(limits=played.limits)
+            await run_attempts([played.task], make_calls, client, folder, settings)  # type: ignore[arg-type]
+
+    asyncio.run(evaluated())
+    return Outcome(folder.rows[0]["reward"], folder.rows[0]["mask"])
+
+
+class ScriptedSampler:
+    """Model without weights that makes the calls of a transcript, one each turn, and then says nothing."""
+
+    end_id = 0
+
+    def __init__(self, played: Transcript) -> None:
+        self._played, self._turn = played, -1
+
+    def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:
+        return [1]
+
+    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+        self._turn += 1
+        return [[2, self.end_id]], None
+
+    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[ToolSchema]) -> Message:
+        calls = self._played.calls[self._turn : self._turn + 1]
+        functions = [{"function": {"name": name, "arguments": arguments}} for name, arguments in calls]
+        return {"role": "assistant", "content": "", **({"tool_calls": functions} if functions else {})}  # type: ignore[typeddict-item]
+
+    def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
+        return [3]
+
+
+def by_training(url: str, played: Transcript) -> Outcome:
+    with EventLoopThread(url) as loop_thread:
+        rollouts, _ = play(loop_thread, ScriptedSampler(played), [(played.task, SEED)], played.limits, 1000)
+    return Outcome(rollouts[0].score.reward, rollouts[0].score.mask)
+
+
+ADAPTERS = {"trl": by_trl, "gym": by_gym, "gym text": by_gym_text, "http": by_http, "evaluation": by_evaluation,
+            "training": by_training}  # fmt: skip
+NUMBER_ADAPTERS = ("gym", "gym text")
+"""Adapters whose trainers need a number as reward, which `neutralize_masked` then levels."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_says_what_the_episode_earns(world: World, name: str) -> None:
+    played = transcript(world, name)
+    with staged(world, played) as url:
+        outcome = expected(url, played)
+    assert outcome.reward == pytest.approx(played.earns)
+    assert bool(outcome.masked) == (played.earns is None)
+    assert (outcome.masked == NO_VERDICT) == played.judge_fails
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_gives_the_reward_and_the_mask_of_the_episode(world: World, adapter: str, name: str) -> None:
+    played = transcript(world, name)
+    with staged(world, played) as url:
+        assert ADAPTERS[adapter](url, played) == expected(url, played)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_the_advantages_of_a_group_are_alike(world: World, adapter: str) -> None:
+    """A masked episode has none, and changes nobody else's, whether the trainer takes None or needs a number."""
+    outcomes = []
+    for played in transcripts(world):
+        with staged(world, played) as url:
+            outcomes.append(ADAPTERS[adapter](url, played))
+    targets = advantages([Outcome(one.earns, "" if one.earns is not None else "x") for one in transcripts(world)])
+    if adapter in NUMBER_ADAPTERS:
+        scores = [one.reward or 0.0 for one in outcomes]
+        levelled = neutralize_masked(scores, [one.masked for one in outcomes], ["one group"] * len(outcomes))
+        mean = sum(levelled) / len(levelled)
+        assert [score - mean for score in levelled] == pytest.approx(targets)
+    assert advantages(outcomes) == pytest.approx(targets)
+    assert [value for value, one in zip(advantages(outcomes), outcomes, strict=True) if one.masked] == [0.0] * 6
