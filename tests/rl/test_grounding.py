@@ -74,7 +74,7 @@ def test_a_page_of_the_evidence_must_have_shown_what_it_says() -> None:
 
 
 def test_an_index_in_a_quote_is_no_link_number() -> None:
-    """Shown texts have lost whatever stands as a link number, quotes have not."""
+    """A text loses in showing whatever looks like a link number; a quote keeps it."""
     words = "north river maple copper violin harbour lantern orchard winter glacier saddle pepper".split()
     lines = ["weights: optional", "weights[0] belongs to points here, weights[1] to points elsewhere.",
              *(f"The {word} stays untouched by that setting{number}." for number, word in enumerate(words)),
