@@ -14,6 +14,7 @@ from webemu.rl.passages import split_passages
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.verify import normalise
+from webemu.rl.views import strip_link_numbers
 
 
 def is_supported_by(record: EpisodeRecord, citation: str) -> bool:
@@ -44,15 +45,16 @@ def _bears_answer(record: EpisodeRecord, citation: str) -> bool:
 
 def _row_is_shown(record: EpisodeRecord, citation: str, row: Evidence) -> bool:
     """True if the page is the one of a row of evidence, or a mirror of it, and showed what the row says."""
-    parts = record.shown_parts_of(citation)
+    # The shown texts have no numbers in brackets, which are links there and may be indices in the quote.
+    parts, quote = record.shown_parts_of(citation), strip_link_numbers(row.quote)
     if record.final_key(citation) != record.final_key(row.url):
-        return any(has_mirror(part, row.quote) for part in parts)
+        return any(has_mirror(part, quote) for part in parts)
     values = (row.value,) if row.value else record.task.answers
-    if not row.quote and not row.value:
+    if not quote and not row.value:
         return _bears_loosely(record, citation)
-    if not row.quote:
+    if not quote:
         return any(_states_value(part, value) for part in parts for value in values)
-    return any(quote_is_near(part, row.quote, value) for part in parts for value in values)
+    return any(quote_is_near(part, quote, value) for part in parts for value in values)
 
 
 def _bears_loosely(record: EpisodeRecord, citation: str) -> bool:

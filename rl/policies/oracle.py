@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
+from webemu.rl.evidence import is_supported_by
 from webemu.rl.gates import classify_form, contains_answer, contains_phrase
 from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import url_key
-from webemu.rl.tasks import Evidence, Task
+from webemu.rl.tasks import Evidence
 from webemu.rl.tasks.phrases import find_names
 from webemu.rl.user import list_topics
 from webemu.rl.verify import normalise
@@ -40,18 +41,20 @@ async def play_with_gold(attempt: Attempt) -> None:
         answer, citations = _write_report(task.evidence), list(text_by_url)
     else:
         answer = task.answers[0]
-        citations = _choose_citations(task, text_by_url)
+        citations = await _choose_citations(attempt, text_by_url)
     if not attempt.done:
         await attempt.act("finish", answer=answer, citations=citations)
 
 
-def _choose_citations(task: Task, text_by_url: Mapping[str, str]) -> list[str]:
-    """Return the page that says the answer: the last whose evidence has it, else the last that showed it, else the last
-    of all. Other pages may have its words and say something else.
+async def _choose_citations(attempt: Attempt, text_by_url: Mapping[str, str]) -> list[str]:
+    """Return the last page that bears the answer, as rewards see it; if none does, the last that showed it, else the
+    last of all.
     """
-    stating = [one.url for one in task.evidence if any(contains_answer(one.value, gold) for gold in task.answers)]
-    showing = [url for url, text in text_by_url.items() if any(contains_answer(text, gold) for gold in task.answers)]
-    return (stating or showing or list(text_by_url))[-1:]
+    record = await attempt.record()
+    bearing = [url for url in text_by_url if is_supported_by(record, url)]
+    answers = attempt.task.answers
+    showing = [url for url, text in text_by_url.items() if any(contains_answer(text, gold) for gold in answers)]
+    return (bearing or showing or list(text_by_url))[-1:]
 
 
 async def _search_twice(attempt: Attempt) -> None:

@@ -21,7 +21,7 @@ from webemu.rl.rewards import SHORT
 from webemu.rl.swap import WordSwap
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.verify import normalise
-from webemu.rl.views import OpenPage
+from webemu.rl.views import OpenPage, strip_link_numbers
 from webemu.rl.wording import name_words
 
 GOLD, OTHER = "https://gold.example/germany", "https://other.example/page"
@@ -71,6 +71,17 @@ def test_a_page_of_the_evidence_must_have_shown_what_it_says() -> None:
     assert opened(replace(CAPITAL, evidence=(Evidence(GOLD, value="Berlin"),)), "Seat: Berlin", GOLD) == 1
     assert opened(replace(CAPITAL, evidence=(Evidence(GOLD),)), "The capital: Berlin", GOLD) == 1
     assert opened(replace(CAPITAL, evidence=(Evidence(GOLD),)), "Trains to Berlin", GOLD) == 0
+
+
+def test_an_index_in_a_quote_is_no_link_number() -> None:
+    """A text loses in showing whatever looks like a link number; a quote keeps it."""
+    words = "north river maple copper violin harbour lantern orchard winter glacier saddle pepper".split()
+    lines = ["weights: optional", "weights[0] belongs to points here, weights[1] to points elsewhere.",
+             *(f"The {word} stays untouched by that setting{number}." for number, word in enumerate(words)),
+             "New in version 1.6.0."]  # fmt: skip
+    question = "In which version of Kumo was the parameter weights of the method that counts nearby pairs added?"
+    task = Task("t", question, ("1.6.0",), (Evidence(GOLD, " ".join(lines), "1.6.0"),))
+    assert opened(task, strip_link_numbers("\n\n".join(lines)), GOLD) == 1
 
 
 def test_a_mirror_of_the_quote_is_as_good_as_its_page() -> None:
