@@ -172,6 +172,7 @@ def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
     assert small.figures()["urls"] == 3 + 4
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_distractors(root: Path) -> None:
     def drawn(name: str, seed: int) -> bytes:
         cut = write_subset(root / "facts", root / name, [f"{SITE}/wick"], [], 5, seed)

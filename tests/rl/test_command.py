@@ -101,6 +101,7 @@ def test_limit(server: str, tasks: str) -> None:
     assert quiz(tasks, "--server", server, "--limit", "1")[1][-1] == "score: 1 / 1"
 
 
+@pytest.mark.slow
 def test_no_server(tasks: str) -> None:
     code, lines, errors = quiz(tasks, "--server", "http://127.0.0.1:9")
     assert (code, lines, len(errors)) == (1, [], 2)

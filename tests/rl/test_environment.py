@@ -259,6 +259,7 @@ def test_an_outage_masks(root: Path, world: World) -> None:
         assert episode.masked
 
 
+@pytest.mark.slow
 def test_a_ledger_out_of_reach_masks(root: Path, world: World) -> None:
     with serving(root) as (url, process), Client(url, retries=0) as client:
         episode = Episode(client)

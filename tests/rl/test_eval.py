@@ -163,6 +163,7 @@ def test_what_was_masked_is_made_again(world: World, tasks: Path, tmp_path: Path
     assert (summary["overall"]["masked"], summary["made again"]) == (0, len(third))
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_path: Path) -> None:
     out = tmp_path / "c"
     with openai_server(searcher(gold(world.tasks)), seconds=0.2) as server:
@@ -228,6 +229,7 @@ def test_a_key_that_is_refused_ends_the_run(world: World, tasks: Path, tmp_path:
     assert "--api-key-env" in errors[1]
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_cannot_be_reached_is_a_failure(world: World, tasks: Path, tmp_path: Path) -> None:
     model = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--limit", "2")
     code, output, errors = evaluate(world, tmp_path / "e", "--tasks", str(tasks), *model)

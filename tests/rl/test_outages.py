@@ -187,6 +187,7 @@ def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path,
     assert result.summary.overall.masked == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["quiz"], ["tasks", "audit"], ["eval"], ["tasks", "build"]], ids=" ".join)
 @pytest.mark.parametrize("trouble", ["503", "reset"])
 def test_commands_bear_a_server_that_fails_for_a_while(
