@@ -101,10 +101,11 @@ def shuffle_answers(tasks: Sequence[Task], seed: int) -> list[Task]:
 
 def _with_other_answers(task: Task, other_tasks: Iterable[Task]) -> Task:
     """Return the task with the answers of the first candidate that shares none with it. A shared answer would
-    sometimes be correct, and dynamic sampling would select just those groups.
+    sometimes be correct, and dynamic sampling would select just those groups. The evidence goes: if no quote has the
+    answer, rewards take it for a computed one, and a lucky guess would earn once the evidence was opened.
     """
     other = next((one for one in other_tasks if not {*one.answers} & {*task.answers}), task)
-    return replace(task, answers=other.answers, answer_type=other.answer_type)
+    return replace(task, answers=other.answers, answer_type=other.answer_type, evidence=())
 
 
 def _sample_seed(step: int, attempt: int, sample: int) -> int:
