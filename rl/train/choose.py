@@ -11,7 +11,7 @@ from random import Random
 
 from webemu.rl.curriculum import Curriculum
 from webemu.rl.rubric import Score
-from webemu.rl.tasks import Task
+from webemu.rl.tasks import Evidence, Task
 from webemu.rl.train.rollout import Rollout
 
 PlayEpisodes = Callable[[Sequence[tuple[Task, int]]], list[Rollout]]
@@ -86,6 +86,10 @@ def score_outcome(score: Score) -> float | None:
     return float(score.terms.get("correct") or 0) if "correct" in score.terms else float(score.reward > 0.5)
 
 
+_UNREACHABLE = Evidence("https://control.invalid/", "Nobody reads this.", "nobody")
+"""Evidence from which an answer follows that no page states."""
+
+
 def shuffle_answers(tasks: Sequence[Task], seed: int) -> list[Task]:
     """Return the tasks with the answers of other tasks. This is a control: nothing that is found for a question is
     correct.
@@ -101,11 +105,11 @@ def shuffle_answers(tasks: Sequence[Task], seed: int) -> list[Task]:
 
 def _with_other_answers(task: Task, other_tasks: Iterable[Task]) -> Task:
     """Return the task with the answers of the first candidate that shares none with it. A shared answer would
-    sometimes be correct, and dynamic sampling would select just those groups. The evidence goes: if no quote has the
-    answer, rewards take it for a computed one, and a lucky guess would earn once the evidence was opened.
+    sometimes be correct, and dynamic sampling would select just those groups. The evidence is a page that nobody can
+    open: with the task's own, or none, a lucky guess would earn wherever the opened page seems to bear it.
     """
     other = next((one for one in other_tasks if not {*one.answers} & {*task.answers}), task)
-    return replace(task, answers=other.answers, answer_type=other.answer_type, evidence=())
+    return replace(task, answers=other.answers, answer_type=other.answer_type, evidence=(_UNREACHABLE,))
 
 
 def _sample_seed(step: int, attempt: int, sample: int) -> int:
