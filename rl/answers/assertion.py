@@ -11,12 +11,13 @@ import re
 
 from webemu.rl.answers import wording
 from webemu.rl.answers.brackets import is_in_bracket
-from webemu.rl.answers.contexts import left_holds, right_holds
 from webemu.rl.answers.excuses import is_excused, is_region_behind
 from webemu.rl.answers.expectation import MASK, Expectation
 from webemu.rl.answers.folding import fold, split_words
+from webemu.rl.answers.left_context import left_holds
 from webemu.rl.answers.mention import Reading, Span
 from webemu.rl.answers.regions import level_of
+from webemu.rl.answers.right_context import right_holds
 from webemu.rl.answers.sentences import split_sentences
 
 MAX_ANSWER_CHARACTERS = 420
@@ -217,52 +218,63 @@ def _sentence_holds(
     text: str, masked: str, sentence: Span, groups: list[Span], rivals: list[Span], expected: Expectation
 ) -> bool:
     """True if a sentence asserts each of its groups."""
-    if expected.is_choice and not _compares_as_asked(masked[sentence.start : sentence.end], expected.question):
-        return False
     aside = _RELATIVE.search(masked, groups[-1].end, sentence.end)
     end = aside.start() if aside and expected.flavour == "name" else sentence.end
+    if _is_of_other_relation(masked[sentence.start : end], bool(rivals), expected):
+        return False
+    behind = masked[groups[-1].end : sentence.end]
+    if _is_turned_or_past(masked[sentence.start : sentence.end], behind, expected):
+        return False
     outside = [span for span in rivals if span.start < end and not is_in_bracket(masked, span, expected)]
-    relation = _TAKEN_BY.search(masked, sentence.start, end)
-    if (
-        relation
-        and expected.parts == 1
-        and expected.flavour == "name"
-        and not expected.asks_verb(fold(relation[0]))
-        and (rivals or not _SPOKEN.match(relation[0]))
-    ):
+    return all(_group_holds(text, masked, sentence, group, outside, expected) for group in groups)
+
+
+def _is_of_other_relation(sentence: str, has_rivals: bool, expected: Expectation) -> bool:
+    """True if a sentence says something else of the answer than was asked, such as whom it succeeded."""
+    relation = _TAKEN_BY.search(sentence)
+    if not relation or expected.parts != 1 or expected.flavour != "name":
         return False
-    passive = re.match(r" (?:is|was|are|were|has been) (\w+) by\b", masked[groups[-1].end : sentence.end])
-    if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(expected.question):
+    return not expected.asks_verb(fold(relation[0])) and (has_rivals or not _SPOKEN.match(relation[0]))
+
+
+def _is_turned_or_past(sentence: str, behind: str, expected: Expectation) -> bool:
+    """True if a sentence turns the question's relation, tells of another event or person, or of what has ended.
+
+    `behind` is its part behind the last mention.
+    """
+    question = expected.question
+    if expected.is_choice and not _compares_as_asked(sentence, question):
+        return True
+    passive = re.match(r" (?:is|was|are|were|has been) (\w+) by\b", behind)
+    if passive and expected.asks_verb(passive[1]) and not _PASSIVE.search(question):
+        return True
+    if _ENDED.search(sentence) and re.search(r"\b(?:is|are)\b", question):
+        return True
+    event = _OTHER_EVENT.search(sentence) if expected.flavour == "date" else None
+    kin = _KIN.match(sentence)
+    if (event and not expected.asks(event[1])) or (kin and not expected.asks(kin[1])):
+        return True
+    if _REPLACED.search(behind) and re.search(r"\b(?:is|current\w*|now)\b", question):
+        return True
+    return _numbers_differ(sentence, question) or _says_contrary(sentence, question)
+
+
+def _group_holds(
+    text: str, masked: str, sentence: Span, group: Span, outside: list[Span], expected: Expectation
+) -> bool:
+    """True if the words around a group lead up to an answer, and each of the rivals is excused."""
+    ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
+    if not left_holds(ahead, expected) or not right_holds(behind, expected):
         return False
-    if _ENDED.search(masked, sentence.start, sentence.end) and re.search(r"\b(?:is|are)\b", expected.question):
-        return False
-    event = _OTHER_EVENT.search(masked, sentence.start, sentence.end) if expected.flavour == "date" else None
-    if event and not expected.asks(event[1]):
-        return False
-    kin = _KIN.match(masked, sentence.start)
-    if kin and not expected.asks(kin[1]):
-        return False
-    if _REPLACED.search(masked, groups[-1].end, sentence.end) and re.search(
-        r"\b(?:is|current\w*|now)\b", expected.question
-    ):
-        return False
-    if _numbers_differ(masked[sentence.start : sentence.end], expected.question):
-        return False
-    if _says_contrary(masked[sentence.start : sentence.end], expected.question):
-        return False
-    for group in groups:
-        ahead, behind = masked[sentence.start : group.start], masked[group.end : sentence.end]
-        if not left_holds(ahead, expected) or not right_holds(behind, expected):
+    excused_end = -1
+    for span in outside:
+        # "with Bo Lund and Ann Ode": what holds for one holds for the next.
+        is_next = excused_end > group.end and masked[excused_end : span.start] in (", ", " and ", ", and ")
+        is_next = is_next or is_region_behind(text, span, group, expected)
+        if not is_next and not is_excused(masked, span, group, sentence, expected):
             return False
-        excused_end = -1
-        for span in outside:
-            # "with Bo Lund and Ann Ode": what holds for one holds for the next.
-            is_next = excused_end > group.end and masked[excused_end : span.start] in (", ", " and ", ", and ")
-            is_next = is_next or is_region_behind(text, span, group, expected)
-            if not is_next and not is_excused(masked, span, group, sentence, expected):
-                return False
-            is_region = level_of(masked[span.start : span.end])
-            excused_end = -1 if is_region else span.end
+        is_region = level_of(masked[span.start : span.end])
+        excused_end = -1 if is_region else span.end
     return True
 
 

@@ -7,7 +7,7 @@ import re
 from webemu.rl.answers import wording
 from webemu.rl.answers.excuses import BUILDING
 from webemu.rl.answers.expectation import MASK, Expectation
-from webemu.rl.answers.folding import fold, split_words
+from webemu.rl.answers.folding import Word, fold, split_words
 from webemu.rl.answers.mention import Span
 from webemu.rl.answers.names import is_acronym
 from webemu.rl.answers.persons import asks_for_person
@@ -18,66 +18,68 @@ YEARS = re.compile(
 )
 _REMARK = re.compile(r"[a-z][a-z'-]*(?: [a-z'-]+){0,5} (?:of|in|from) (?:the )?[A-Z][\w'-]*(?: [A-Z][\w'-]*)?")
 """Remark with one name in it: "capital of Peru"."""
+_SINCE = re.compile(r"(?:until|till|since|from|after|in) \d{3,4}")
+_RESULT = re.compile(r"\d+[–-]\d+ (?:against|over|vs|win)\b")
+"""Result of a match: "4–2 against West Germany"."""
+_AUTHOR_AND_YEAR = re.compile(r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}")
+"""Author of a species: "Linnaeus, 1758"."""
+_PLACE = re.compile(r"[A-Z]\w+(?: [A-Z]\w+)?")
+_SYMBOL = re.compile(
+    r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour|Conservative|Liberal"
+    r"|\W+"
+)
 
 
 def bracket_holds(inside: str, expected: Expectation) -> bool:
     """True if what stands in brackets behind a mention says more of it, and names nothing else."""
     text = inside.strip()
-    if (
-        not text
-        or set(text) <= {MASK}
-        or all(
-            contains(one, expected.text) and not contradicts(one, expected.question, expected.text)
-            for one in text.split(", ")
-        )
-        or YEARS.fullmatch(text)
-        or re.fullmatch(r"(?:until|till|since|from|after|in) \d{3,4}", text)
-    ):
+    if _repeats_answer(text, expected) or YEARS.fullmatch(text) or _SINCE.fullmatch(text):
         return True
     if expected.flavour != "name":
         # Conversions are hits or no rivals; see `webemu.rl.answers.measures`.
         return True
-    if is_acronym(text, expected.text) or is_acronym(expected.text, text) or expands_initials(text, expected.text):
+    if _is_other_form(text, expected.text) or _RESULT.match(text) or _AUTHOR_AND_YEAR.fullmatch(text):
         return True
-    words = split_words(text)
-    if is_translation(text):
+    words, is_person = split_words(text), asks_for_person(expected.question)
+    if is_person and re.search(r"\b(?:University|Institute|College|School)\b", text):
         return True
-    if not re.search(r"[a-z\d]", fold(text)):
-        return True
-    # "(4–2 against West Germany)", "(Linnaeus, 1758)"
-    if re.match(r"\d+[–-]\d+ (?:against|over|vs|win)\b", text) or re.fullmatch(
-        r"[A-Z][\w.]+(?: [A-Z]\w+)?,? \d{1,4}", text
-    ):
-        return True
-    if asks_for_person(expected.question) and re.search(r"\b(?:University|Institute|College|School)\b", text):
-        return True
-    if asks_for_person(expected.question) and re.search(r"\b(?:play|portray|voice|role)", expected.question):
+    if is_person and re.search(r"\b(?:play|portray|voice|role)", expected.question):
         return all(word.is_capitalised for word in words)
-    if BUILDING.search(expected.question) and re.fullmatch(r"[A-Z]\w+(?: [A-Z]\w+)?", text):
+    if BUILDING.search(expected.question) and _PLACE.fullmatch(text):
         return True
-    is_symbol = (
-        re.fullmatch(
-            r"(?:(?:chemical )?symbol:? )?[\d⁰¹²³⁴-⁹]*[A-Z][a-z]?|[A-Z]{2,6}\d?|Democrat|Republican|Labour"
-            r"|Conservative|Liberal|\W+",
-            text,
-        )
-        and len(expected.text) > 2
-    )
-    is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
-    is_remark = is_described or (
-        (expected.is_capitalised or len(words) > 1)
-        and len(words) <= 6
-        and text.islower()
-        and words[0].plain not in wording.COORDINATION
-    )
-    is_measure = re.match(r"[\d.,]+", text) and all(not word.is_capitalised for word in words)
-    is_short = len(expected.text.split()) == 1 or bool(re.search(r" [IVX]+$", expected.text))
-    if is_short and asks_for_person(expected.question) and len(words) in (2, 3, 4):
+    is_stage_name = len(expected.text.split()) == 1 or bool(re.search(r" [IVX]+$", expected.text))
+    if is_person and is_stage_name and len(words) in (2, 3, 4):
         # The full name behind a stage name.
         return all(word.is_capitalised for word in words)
-    return bool(is_symbol or is_measure or is_remark or _REMARK.fullmatch(text)) or (
-        bool(words) and words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
+    return _is_remark(text, words, expected)
+
+
+def _repeats_answer(text: str, expected: Expectation) -> bool:
+    """True if a text is empty, the mention itself, or a list of regions that contain the answer."""
+    return set(text) <= {MASK} or all(
+        contains(one, expected.text) and not contradicts(one, expected.question, expected.text)
+        for one in text.split(", ")
     )
+
+
+def _is_other_form(text: str, answer: str) -> bool:
+    """True for an acronym or its long form, a translation, and signs without a letter of the Latin alphabet."""
+    is_short_form = is_acronym(text, answer) or is_acronym(answer, text) or expands_initials(text, answer)
+    return is_short_form or is_translation(text) or not re.search(r"[a-z\d]", fold(text))
+
+
+def _is_remark(text: str, words: list[Word], expected: Expectation) -> bool:
+    """True for a symbol, a party, a measure, and a description without a name of its own."""
+    if (_SYMBOL.fullmatch(text) and len(expected.text) > 2) or _REMARK.fullmatch(text):
+        return True
+    if not words:
+        return False
+    is_measure = bool(re.match(r"[\d.,]+", text)) and not any(word.is_capitalised for word in words)
+    is_described = len(words) > 1 and wording.is_demonym(words[0].plain) and words[1].text.islower()
+    is_plain = (expected.is_capitalised or len(words) > 1) and len(words) <= 6 and text.islower()
+    is_plain = is_plain and words[0].plain not in wording.COORDINATION
+    is_opening = words[0].plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.RENAMED
+    return is_measure or is_described or is_plain or is_opening
 
 
 def is_in_bracket(text: str, rival: Span, expected: Expectation) -> bool:

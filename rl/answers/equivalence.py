@@ -211,6 +211,15 @@ def _choose_reader(
         return (lambda text: find_range(text, gold)), Expectation(gold, question, "number")
     if kind == "code":
         return (lambda text: find_code(text, gold)), Expectation(gold, question, "number")
+    names = _list_spellings(gold, question, evidence)
+    return (
+        lambda text: read_names(text, gold, names, question, is_choice),
+        Expectation(gold, question, "name", is_choice=is_choice),
+    )
+
+
+def _list_spellings(gold: str, question: str, evidence: tuple[str, ...]) -> list[str]:
+    """Return the spellings under which a name may be given."""
     asked_words = {word.plain for word in split_words(question)}
     names = [
         spelling
@@ -223,10 +232,7 @@ def _choose_reader(
     if re.search(r"(?:^|[a-z] )[a-z]{4,}$", gold):
         # A common noun may be said of one or of several.
         names.append(gold[:-1] if gold.endswith("s") and not gold.endswith("ss") else f"{gold}s")
-    return (
-        lambda text: read_names(text, gold, names, question, is_choice),
-        Expectation(gold, question, "name", is_choice=is_choice),
-    )
+    return names
 
 
 def _classify(gold: str, answer_type: str, question: str) -> str:
