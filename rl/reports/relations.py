@@ -55,7 +55,8 @@ def _swaps_sides(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
         candidates = [
             _sides(passage, n) for n, other in enumerate(passage) if other.key == token.key and other.kind == "word"
         ]
-        if all(_conflict(sides, other) for other in candidates):
+        names = frozenset(one.key for one in (*claim, *passage) if one.is_name)
+        if all(_conflict(sides, other, names) for other in candidates):
             return True
     return False
 
@@ -78,22 +79,26 @@ def _split_at_cause(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(token.key for token in half if token.has_content) for half in halves)
 
 
-def _conflict(claim: Sides, passage: Sides) -> bool:
+def _conflict(claim: Sides, passage: Sides, names: frozenset[str]) -> bool:
+    """True if the sides are exchanged, or if both have names and not the same ones: other nouns may be paraphrased."""
     if claim.is_bare or passage.is_bare:
         return (
             claim.is_bare
             and passage.is_bare
-            and bool(claim.agents and passage.agents)
-            and not claim.agents & passage.agents
+            and _differ(claim.agents & names, passage.agents & names)
         )
     # All words of a name must stand on the other side: brothers share theirs.
     agents_swapped = bool(claim.agents) and claim.agents <= passage.patients
     patients_swapped = bool(claim.patients) and claim.patients <= passage.agents
-    agents_differ = bool(claim.agents and passage.agents) and not claim.agents & passage.agents
-    patients_differ = bool(claim.patients and passage.patients) and not claim.patients & passage.patients
+    agents_differ = _differ(claim.agents & names, passage.agents & names)
+    patients_differ = _differ(claim.patients & names, passage.patients & names)
     if agents_swapped or patients_swapped:
         return True
     return claim.is_verb and passage.is_verb and (agents_differ or patients_differ)
+
+
+def _differ(first: frozenset[str], second: frozenset[str]) -> bool:
+    return bool(first and second) and not first & second
 
 
 def _sides(tokens: Sequence[Token], position: int) -> Sides:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from webemu.rl.reports import vocabulary as vocab
+from webemu.rl.reports.paraphrase import find_paraphrased
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
 from webemu.rl.reports.relations import contradicts
 from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem, tokenize
@@ -186,7 +187,10 @@ def _is_borne(claim: Claim, page: PageText) -> bool:
     """True if one passage of the page bears the claim."""
     complete = [window for window in _find_windows(claim, page) if not window.is_denied]
     shortest_first = sorted(complete, key=lambda window: len(window.tokens))
-    return any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS])
+    if any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS]):
+        return True
+    paraphrased = [window for window in find_paraphrased(claim.tokens, page) if not window.is_denied]
+    return any(_agrees(claim, window, page) for window in paraphrased)
 
 
 def _find_windows(claim: Claim, page: PageText) -> Iterator[Passage]:

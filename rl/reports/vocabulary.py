@@ -42,9 +42,22 @@ NEUTRAL_WORDS = _words(
 GENERIC_NOUNS = _words(
     """town city village place company firm business organisation organization institution building structure site
     facility species animal book novel work drug medicine product country community settlement municipality
-    object"""
+    object project software system database programme library framework version edition release compound substance
+    chemical liquid solvent mineral expedition collection accident incident event ship vessel film album band team club
+    school university hospital monument park island lake bird plant battle war campaign election party association group
+    festival language"""
 )
 """Nouns that stand for the subject of a page after "the": "the town has 9,421 people"."""
+LIGHT_VERBS = _words(
+    """has have had is was were include included includes contain contained appear appeared appears follow followed
+    follows bring brought brings introduce introduced introduces serve served serves work worked hold holds held go
+    went gone see saw seen keep kept keeps put puts estimated developed develop develops experience experienced mean
+    meant means involve involved involves result resulted results remain remained continue continued continues
+    report reported reports require required requires led made recorded achieved reached set given called leave left
+    carried show shows showed shown allow allows allowed enable enables enabled joined dated attributed dedicated
+    spent based equipped associated related intended considered regarded recognised recognized honoured honored"""
+)
+"""Verbs that say little by themselves: what they stand with must be borne, they need not."""
 FRAME_WORDS = _words(
     """report article overview summary summarise summarize introduction introduce conclusion conclude section
     following below above information info detail details fact facts key main point points page pages source

@@ -1,0 +1,124 @@
+"""Classes of verbs and of the nouns made of them: a report may use one for another where names and figures agree.
+
+The classes are wide, and a word may stand in several. Words of no class must stand in the page themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webemu.rl.reports.words import stem
+
+_CLASSES = """
+begin start commence found establish set create launch initiate originate form emerge introduce founder founding origin beginning incorporate
+make build construct create produce develop design write compose draw manufacture publish release assemble rewrite craft author paint print erect issue appear prepare compile record
+publish release appear issue launch announce available unveil follow debut premiere arrive publication introduce ship come
+find discover isolate identify detect describe show prove determine settle reveal demonstrate confirm establish observe recognise conclude resolve solve clarify obtain
+describe list identify recognise document catalogue record classify name characterise index inventory
+end close finish cease stop dissolve abolish terminate drop discontinue retire expire annul divorce shut retirement closure conclude scrap
+get receive obtain gain earn win award take acquire collect gather honour confer complete secure graduate attain pick grant recognise recipient bestow hold
+buy acquire purchase take acquisition takeover buyer
+sell sale acquire buy purchase buyer
+give bequeath leave donate grant provide pay fund present hand finance contribute sponsor donation will bequest support contribution offer
+move go travel set run flow enter reach arrive cross leak spill pour relocate transfer journey come return escape discharge release end
+derail leave jump come slip
+leave flee evacuate depart quit resign go exit abandon told order evacuation departure
+reduce cut decrease fall decline drop lower shrink limit lessen
+limit restrict permit allow cap set exceed expose exposure permissible maximum most
+raise rise increase grow climb expand boost up gain
+improve speed faster accelerate quick quicker
+slow slower delay
+lead head run govern direct coordinate chair manage oversee command administer control supervise leader leadership
+study train learn attend graduate educate enrol read education training degree doctorate student
+work teach serve employ act career job instruct lecture teacher
+live reside dwell inhabit settle home move
+keep hold house store preserve contain locate stay display situate lie stand hold maintain remain sit
+include contain comprise consist have feature hold count number cover encompass carry span run
+damage destroy wreck ruin burn flood harm devastate gut suffer lose hit affect spoil
+lose loss vanish disappear sink perish miss
+overturn capsize tip flip
+kill die death perish dead fatal fatality casualty lethal murder
+fatality death kill die
+hurt injure wound harm injury irritate irritation irritant
+change replace rewrite displace supersede substitute swap drop switch favour convert rework overhaul alter modify transform give
+say call describe state report mention claim name note explain write account record tell add put announce declare
+criticise dismiss attack condemn deride reject
+reject refuse decline deny dismiss turn
+allow permit let enable admit can make possible support
+forbid ban prohibit bar
+need require must necessitate take demand
+use employ utilise serve apply deploy run user rely usage
+degrade biodegrade break decompose biodegradable degradation biodegradability decay
+cause lead trigger result produce blame due because responsible attribute induce bring reason
+treat cure
+join take participate part member accompany enlist attend
+marry wed husband wife spouse marriage
+bear birth born bring native
+die death pass dead perish succumb
+grow grew raise bring up childhood
+bury grave rest inter burial
+calculate estimate put reckon amount total assess value worth
+cost pay spend price expense worth amount sum budget fund
+carry transport haul bear ship convey load
+travel move go run drive speed
+accident crash derail collide incident derailment collision leave
+load import read ingest
+store keep hold stock storage
+mix dissolve soluble miscible solubility blend
+react polymerise reaction
+smell odour scent aroma
+defend protect guard hold garrison
+attack assault storm besiege siege raid bombard invade
+capture take seize conquer occupy fall surrender capture
+defeat beat win rout victory overcome vanquish triumph
+fight battle combat clash
+vote elect ballot choose poll win election
+appoint name elect make choose select nominate become
+succeed follow replace successor take
+open inaugurate unveil launch opening inauguration complete finish
+complete finish end conclude completion ready
+renovate restore repair refurbish rebuild modernise reconstruct overhaul renovation restoration reconstruction
+demolish raze tear dismantle pull destroy remove
+connect link join span cross carry bridge
+name call know title dub term rename honour commemorate
+weaken soften damage attack
+extinguish put fight
+extract obtain distil isolate get derive
+measure stand reach rise tall height long length extend stretch have
+weigh mass weight
+breed nest reproduce spawn lay mate raise
+eat feed consume prey diet hunt
+inhabit live occur range native find grow dwell habitat
+threaten endanger risk threat danger hunt
+meet see encounter
+quarrel dispute argue disagree disagreement fall conflict clash speak row
+search look hunt seek
+wait pause delay
+map survey chart measure
+plan intend propose design schedule
+reduce shorten
+extend lengthen expand enlarge widen prolong
+register record base headquarter
+own possess belong hold owner
+employ staff worker hire employee workforce
+vary range differ
+advise recommend suggest
+test trial study examine experiment investigate
+approve authorise license clear approval permission sanction
+ask request demand apply application seek
+"""
+_CLASS_BY_STEM: dict[str, set[int]] = {}
+for _number, _line in enumerate(_CLASSES.strip().split("\n")):
+    for _word in _line.split():
+        _CLASS_BY_STEM.setdefault(stem(_word), set()).add(_number)
+
+
+def share_class(key: str, others: Iterable[str]) -> bool:
+    """True if one of the other stems has a class in common with a stem."""
+    classes = _CLASS_BY_STEM.get(key)
+    return classes is not None and any(not classes.isdisjoint(_CLASS_BY_STEM.get(other, ())) for other in others)
+
+
+def is_classified(key: str) -> bool:
+    """True if a stem has a class, so that what it may stand for is known."""
+    return key in _CLASS_BY_STEM
