@@ -110,7 +110,7 @@ class _Reader:
     def read_entry(self, entry: SourceEntry) -> AssessedStatement:
         """Return the verdict on an entry of the list of sources. One that only names its page is no claim."""
         text = _ACCESSED.sub("", entry.text)
-        page = next((page for page in self._pages.values() if page.url == entry.url), None)
+        page = self._pages.get(entry.url)
         page_texts = self._read_pages([page] if page else [])
         names = keys_of(re.sub(r"[\W_]+", " ", entry.url)) | self._question
         names |= frozenset(key for one in page_texts for key in one.keys)
@@ -241,7 +241,8 @@ class _Reader:
         words = [token for token in content(tokenize(section)) if token.text not in vocab.TOPIC_WORDS - {"tower"}]
         if len(words) > 3 or any(token.is_figure for token in words) or has_verb(tokenize(section)):
             return frozenset()
-        keys = frozenset(token.key for token in words if token.key in self._question or _is_in_pages(token, page_texts))
+        names = frozenset(key for page in page_texts for key in page.names | page.title)
+        keys = frozenset(token.key for token in words if token.key in names)
         # "The siege and the treaty" is a heading of several things, of which each claim is about one.
         return frozenset() if re.search(r"\band\b|[,&/]", section) else keys
 
@@ -253,10 +254,6 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
-
-
-def _is_in_pages(token: Token, page_texts: Sequence[PageText]) -> bool:
-    return any(token.key in page.keys for page in page_texts)
 
 
 def _says_something(text: str) -> bool:

@@ -61,7 +61,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
             return False
         absent, present = absent + (not is_present), present + is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
-        said += is_relation and token.key in keys
+        said += is_relation and is_present and token.key not in window.context - keys
     return said > 0 and absent <= MAX_ABSENT and present >= MIN_SHARE * (absent + present)
 
 
@@ -73,12 +73,22 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
             matches_figure(token, other) or (is_rounded and _rounds_to(token, other))
             for other in window.tokens
             if other.is_figure
-        )
+        ) or _is_of_setting(token, window, page)
     if token.key in keys or token.key in window.context or token.key in page.title:
         return True
     if token.is_name:
-        return any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
+        return any(token.key == other.key for other in page.setting) or any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
     return share_class(token.key, keys)
+
+
+def _is_of_setting(token: Token, window: Passage, page: PageText) -> bool:
+    """True if a figure is that of the page's title or dateline, or a date of the passage in the year of these."""
+    figures = [other for other in page.setting if other.is_figure]
+    if any(matches_figure(token, other) for other in figures):
+        return True
+    years = {other.key[:4] for other in figures if other.kind == "date" or len(other.key) == 4}
+    days = {other.key[4:] for other in window.tokens if other.kind == "date" and other.key.startswith("????")}
+    return token.kind == "date" and token.key[:4] in years and token.key[4:] in days
 
 
 def _rounds_to(token: Token, other: Token) -> bool:

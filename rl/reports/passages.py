@@ -15,6 +15,7 @@ from webemu.rl.reports.words import Token, content, is_denial, tokenize
 MAX_LINES = 4000
 """Lines of a page that are read."""
 MAX_HEADING_WORDS = 9
+MAX_SETTING_LINES = 4
 _CELLS = re.compile(r"\s*[|\t]\s*")
 _BULLET = re.compile(r"^[\s#>*•·–-]+(?=\S)")
 _THAT_IS = re.compile(r"(?:all |none of )?(?:this|that|it|these|which|those)\b", re.IGNORECASE)
@@ -62,6 +63,10 @@ class PageText:
     """Keys of all its words."""
     full_names: frozenset[tuple[str, str]]
     """Pairs of words that stand together as a name."""
+    names: frozenset[str]
+    """Keys of all its words that are names."""
+    setting: tuple[Token, ...]
+    """Tokens of its title and of the lines without a verb above its text, such as a place and a date."""
     places: Mapping[str, frozenset[int]]
     """Numbers of the windows that have a word, themselves or in their context."""
 
@@ -74,7 +79,7 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     passages = list(dict.fromkeys(passages))
     windows = (*passages, *_pair_neighbours(passages))
     keys = frozenset(token.key for passage in passages for token in passage.tokens) | title
-    names = frozenset(
+    full_names = frozenset(
         (first.key, second.key)
         for passage in passages
         for first, second in zip(passage.tokens, passage.tokens[1:], strict=False)
@@ -82,7 +87,23 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     )
     kind, definition = _kind_of(passages, title)
     subjects = _all_subjects(passages)
-    return PageText(windows, title, kind, definition, subjects, len(passages), keys, names, _index(windows))
+    names = frozenset(token.key for passage in passages for token in passage.tokens if token.is_name)
+    return PageText(
+        windows, title, kind, definition, subjects, len(passages), keys, full_names, names, _setting_of(passages),
+        _index(windows),
+    )  # fmt: skip
+
+
+def _setting_of(passages: Sequence[Passage]) -> tuple[Token, ...]:
+    """Return the tokens of the lines at the top of a page: those before the first sentence with a verb and a subject,
+    the title included.
+    """
+    tokens = list[Token]()
+    for number, passage in enumerate(passages[:MAX_SETTING_LINES]):
+        if number and has_verb(passage.tokens):
+            break
+        tokens += passage.tokens
+    return tuple(tokens)
 
 
 def _index(windows: Sequence[Passage]) -> dict[str, frozenset[int]]:
@@ -256,16 +277,15 @@ def _sentences(
 
 def _lifetime(tokens: Sequence[Token], subject: frozenset[str], title: frozenset[str]) -> Iterator[Passage]:
     """Yield the birth and the death that "Ada Holm (2 May 1868 – 9 June 1933)" states."""
-    for position in range(len(tokens) - 4):
-        opening, birth, dash, death, closing = tokens[position : position + 5]
-        has_dates = birth.is_figure and death.is_figure and dash.key in "–-—"
-        if opening.key != "(" or closing.key != ")" or not has_dates:
-            continue
-        name = tokens[:position]
-        for word, figure in (("born", birth), ("died", death)):
-            line = (*name, *tokenize(f"was {word} on" if word == "born" else "died on"), figure)
-            yield Passage(line, subject, title | subject, " ".join(token.text for token in line))
+    opening = next((n for n, token in enumerate(tokens) if token.key == "("), len(tokens))
+    closing = next((n for n, token in enumerate(tokens) if token.key == ")"), len(tokens))
+    dash = next((n for n in range(opening, closing) if tokens[n].key in "–-—"), closing)
+    birth, death = tokens[opening + 1 : dash], tokens[dash + 1 : closing]
+    if not all(any(token.is_figure for token in half) for half in (birth, death)):
         return
+    for words, half in (("was born", birth), ("died", death)):
+        line = (*tokens[:opening], *tokenize(words), *half)
+        yield Passage(line, subject, title | subject, " ".join(token.text for token in line))
 
 
 def _chain(passage: Passage, previous: frozenset[str]) -> frozenset[str]:

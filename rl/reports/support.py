@@ -190,7 +190,7 @@ def _is_borne(claim: Claim, page: PageText) -> bool:
     if any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS]):
         return True
     paraphrased = [window for window in find_paraphrased(claim.tokens, page) if not window.is_denied]
-    return any(_agrees(claim, window, page) for window in paraphrased)
+    return any(_agrees_in_substance(claim, window, page) for window in paraphrased)
 
 
 def _find_windows(claim: Claim, page: PageText) -> Iterator[Passage]:
@@ -282,6 +282,39 @@ def _agrees(claim: Claim, window: Passage, page: PageText) -> bool:
         and _keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
     )
+
+
+def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
+    """True if a passage that says a claim in other words is not about another thing, and not in another relation,
+    polarity or reserve.
+    """
+    about = window.keys | window.context | page.title
+    if claim.section and not claim.section <= about:
+        return False
+    unknown = claim.subject - about - page.kind - page.definition
+    is_other = bool(unknown & (page.subjects | page.names)) and not is_generic(claim.tokens, unknown)
+    starts_with_person = any(token.text in ("he", "she") for token in claim.tokens[:3])
+    if is_other or (starts_with_person and not _is_about(claim, window, page)):
+        return False
+    return (
+        _same_polarity_of_verbs(claim.tokens, window)
+        and _keeps_reserve(claim.tokens, window)
+        and not contradicts(claim.tokens, window.tokens)
+    )
+
+
+def _same_polarity_of_verbs(tokens: Sequence[Token], window: Passage) -> bool:
+    """True if no verb and at most a few other words are denied on one side alone."""
+    differ = total = 0
+    for position, token in enumerate(tokens):
+        matches = [other for other in window.tokens if _is_same(token, other)] if token.has_content else []
+        if not matches:
+            continue
+        is_different = all(other.is_negated != token.is_negated for other in matches)
+        if is_different and is_verb(tokens, position):
+            return False
+        differ, total = differ + is_different, total + 1
+    return 3 * differ <= total
 
 
 def _is_about(claim: Claim, window: Passage, page: PageText) -> bool:

@@ -103,12 +103,14 @@ TOPIC_WORDS = FRAME_WORDS | _words(
 UNIT_WORDS = _words(
     """metre kilometre centimetre millimetre mile foot feet inch yard gram kilogram milligram mg tonne ton litre
     hectare acre percent euro dollar pound crown thaler franc degree hour minute second day week month year
-    kilometre2 metre2 mi2 km2 m2 watt kilowatt megawatt volt"""
+    kilometre2 metre2 metre3 centimetre3 kilometre3 kilobyte megabyte gigabyte terabyte ppm mi2 km2 m2 watt kilowatt megawatt volt"""
 )
 """Words that follow a number and say nothing without it."""
 UNIT_SIGNS = {
     **{"m": "metre", "km": "kilometre", "cm": "centimetre", "mm": "millimetre", "mi": "mile", "ft": "foot"},
     **{"kg": "kilogram", "g": "gram", "t": "tonne", "ha": "hectare", "km2": "kilometre2", "m2": "metre2"},
+    **{"KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "cm3": "centimetre3"},
+    **{"cm³": "centimetre3", "m3": "metre3", "m³": "metre3", "km³": "kilometre3", "km3": "kilometre3"},
     **{"km²": "kilometre2", "m²": "metre2", "l": "litre", "mg": "milligram", "h": "hour", "min": "minute"},
 }
 """Signs of units, read as such directly behind a number."""

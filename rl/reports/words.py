@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     |(?P<my>\b{_MONTH}\.?,?\ \d{{4}}\b)
     |(?P<money>[$€£]\ ?)?(?P<number>[-−]?(?:\d{{1,3}}(?:[,'’\u00a0\u202f]\d{{3}})+|\d+)(?:\.\d+)?)
       (?:\ ?(?P<scale>thousand|million|billion|trillion|bn|mn)\b)?
-      (?P<unit>\ ?(?:[kcm]?m[2²]?|ft|kg|mg|g|t|ha|mi)(?![\w]))?
+      (?P<unit>\ ?(?:[kcm]?m[2²3³]?|ft|[KMGT]B|kg|mg|g|t|ha|mi)(?![\w]))?
     |(?P<percent>%|\bper\ cent\b)
     |(?P<initials>\b(?:[A-Z]\.){{2,}})
     |(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)
@@ -233,7 +233,8 @@ def _mark_negations(tokens: list[Token]) -> list[Token]:
     """Return the tokens with `is_negated` where an odd number of negations and denials covers them."""
     flags = [False] * len(tokens)
     for position, token in enumerate(tokens):
-        if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack"):
+        is_rather_than = token.text == "rather" and any(other.text == "than" for other in tokens[position + 1 : position + 2])
+        if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack") or is_rather_than:
             _flip(flags, position + 1, _clause_end(tokens, position))
         elif is_denial(token) and not (token.text == "lie" and not _is_noun(tokens, position)):
             start, end = _denied_span(tokens, position)
