@@ -26,6 +26,7 @@ from webemu.rl.reports.words import Token, content, is_denial, keys_of, tokenize
 MAX_SECTION_PAGES = 8
 """Pages that a heading is looked up in: those that its section cites."""
 MAX_LABEL_WORDS = 4
+MAX_HEADER_WORDS = 3
 _WH_QUESTION = re.compile(r"\W*(?:what|how|who|where|when|which|is|are|was|were|does|did|do|has)\b", re.IGNORECASE)
 _ACCESSED = re.compile(r"\(?\b(?:accessed|retrieved|visited|archived|last\s\w+)\b.{0,60}", re.IGNORECASE)
 _GENERIC_HEADERS = frozenset(
@@ -36,6 +37,16 @@ _STOPS = " .!?;,"
 _ABOVE = frozenset("above all none everything nothing whole entire".split())
 _BELOW = frozenset("following below next myth myths misconceptions misconception false untrue wrong".split())
 _TRUTH = frozenset("true correct accurate right real happened case so factual".split())
+_ATTRIBUTION = re.compile(
+    r"\s*(?:according to ([^,.;:]{1,60}),\s*|((?:[\w'’.-]+\s+){0,6}?)(?:says?|states?|notes?|reports?|explains?|mentions?|adds?"
+    r"|records?|shows?|writes?|described?|describes|calls)\s+(?:that\s+|(?=[\"“])))",
+    re.IGNORECASE,
+)
+_SOURCE_WORDS = vocab.FRAME_WORDS | vocab.GENERIC_NOUNS | frozenset(
+    "account entry museum documentation blog post wikipedia encyclopedia encyclopaedia lexicon official data sheet press"
+    " news brigade authorities ministry developers maintainers authors researchers study survey style notes same second"
+    " first other account record records diary manual handbook guide sites paper".split()
+)
 Status = Literal["none", "borne", "refuted", "open"]
 
 
@@ -165,11 +176,30 @@ class _Reader:
         if (is_topic and (not has_verb(tokens) or len(words) <= 3)) or self._is_no_claim(text):
             return "none"
         if "|" in text:
-            return "none" if self._are_names(tokens, statement.ids) else "open"
+            return "none" if self._are_columns(text) or self._are_names(tokens, statement.ids) else "open"
+        if self._is_topic_with_words(tokens, words):
+            return "none"
         status = self._claim_status(text, statement.ids, statement.section, MAX_SECTION_PAGES)
         if status != "borne" and not has_verb(tokens) and self._are_names(tokens, statement.ids) and len(words) <= 3:
             return "none"
         return "none" if status == "borne" else status
+
+    def _are_columns(self, text: str) -> bool:
+        """True if the headers of a table are short and say nothing: no verb, figure or name."""
+        headers = [tokenize(one) for one in text.split("|")]
+        return all(
+            len(content(header)) <= MAX_HEADER_WORDS and not has_verb(header) and not any(map(_is_anchor, header))
+            for header in headers
+        )
+
+    def _is_topic_with_words(self, tokens: Sequence[Token], words: Sequence[Token]) -> bool:
+        """True for "The accident near Hallein" or "Executive summary": short, without a verb, half of it topic words."""
+        if not 0 < len(words) <= MAX_LABEL_WORDS or has_verb(tokens) or any(token.is_figure for token in words):
+            return False
+        known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
+        topical = [self._is_framing(token, vocab.TOPIC_WORDS) or token.key in known for token in words]
+        names_known = all(ok for token, ok in zip(words, topical, strict=True) if token.is_name and token is not words[0])
+        return 2 * sum(topical) >= len(words) and names_known
 
     def _are_names(self, tokens: Sequence[Token], ids: Iterable[str]) -> bool:
         """True if all words of a heading stand in the pages of its section, and none is a verb."""
@@ -232,9 +262,23 @@ class _Reader:
         page_texts = self._read_pages(cited)
         if not page_texts:
             return "open"
+        text = self._strip_attribution(text, cited)
         antecedents = frozenset(key for keys in self._recent for key in keys) | self._question | self._subject
         claim = claim_of(text, antecedents, self._section_names(section, page_texts))
         return judge_claim(claim, page_texts)
+
+    def _strip_attribution(self, text: str, cited: Sequence[CitedPage]) -> str:
+        """Return a text without "According to the museum," or "The page says that" if these words name the source."""
+        match = _ATTRIBUTION.match(text)
+        if not match:
+            return text
+        urls = " ".join(page.url for page in cited)
+        names = keys_of(re.sub(r"[\W_]+", " ", urls)) | frozenset(
+            key for page in self._read_pages(cited) for key in page.title | page.names
+        )
+        words = content(tokenize(match[1] or match[2]))
+        is_source = all(token.key in names or self._is_framing(token, _SOURCE_WORDS) for token in words)
+        return text[match.end() :] if is_source else text
 
     def _section_names(self, section: str, page_texts: Sequence[PageText]) -> frozenset[str]:
         """Return the names in a heading that the claims below it must be about."""
@@ -254,6 +298,10 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
+
+
+def _is_anchor(token: Token) -> bool:
+    return token.is_figure
 
 
 def _says_something(text: str) -> bool:

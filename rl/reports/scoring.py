@@ -24,6 +24,8 @@ CHARACTERS_PER_CLAIM, BASE_CHARACTERS = 300, 400
 """Characters that a report may have, without its URLs: for each claim, and in addition."""
 MIN_COPIED_WORDS = 5
 """Words from which a statement that stands on a page is taken for a copy."""
+HALF = 0.5
+"""Share of true claims below which a report earns less than that share."""
 FREE_STATEMENTS = 3
 """Supported statements in own words that a report may have beyond what the task asks for."""
 
@@ -60,6 +62,16 @@ def coverage(record: EpisodeRecord) -> float:
     return sum(any(states_claim(one, row, record.task.question) for one in borne) for row in claim_rows) / len(
         claim_rows
     )
+
+
+def accuracy(record: EpisodeRecord) -> float:
+    """Return the smaller of coverage and precision, squared and doubled below one half.
+
+    A true sentence in words that no rule knows is missed by both, and should not cost twice, as it would if they were
+    multiplied. What is false for the most part earns next to nothing.
+    """
+    share = min(coverage(record), precision(record))
+    return share if share >= HALF else 2 * share * share
 
 
 def precision(record: EpisodeRecord) -> float:

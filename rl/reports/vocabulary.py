@@ -95,6 +95,19 @@ TOPIC_WORDS = FRAME_WORDS | _words(
     science method methods analysis comparison similarities differences difference common other further
     additional basic basics essential essentials quick glance takeaway takeaways highlights core profile
     biography equipment operator operation facilities facility staff team structure organisation organization
+    executive health environmental incident incidents accident accidents biology ecology politics governance organization
+    commercial corporate legal social physical chemical technical military political economic cultural scientific early
+    late key core results record records achievements achievement honours honors recognition works work writings
+    release releases version versions features performance benchmark benchmarks support compatibility licence license
+    licensing upgrade upgrades community users adoption background prelude aftermath origins etymology naming
+    description taxonomy behaviour behavior life cycle lifecycle habits song calls predators population status
+    uses applications synthesis manufacture industrial exposure toxicity hazards hazard handling storage fire first
+    aid regulation regulations limits limit discovery isolation spill spills leak environment
+    expedition expeditions journey journeys travel travels collection collections herbarium bequest memory
+    commemoration namesakes marriage children parents ancestry youth studies training teaching retirement old age
+    engineering materials cost opening traffic toll tolls closure repairs renovation reconstruction dimensions span
+    ownership headquarters brands markets competitors lawsuits lawsuit controversy controversies scandal scandals
+    candidates candidate campaign result turnout polling voting seats coalition polls voters electorate
     founding names admission identity description figures physical characteristics characteristic material
     materials visitors access service services operation operations development expansion modern first second
     third final last new old"""
