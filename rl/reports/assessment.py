@@ -27,7 +27,20 @@ MAX_SECTION_PAGES = 8
 """Pages that a heading is looked up in: those that its section cites."""
 MAX_LABEL_WORDS = 4
 MAX_HEADER_WORDS = 3
-_WH_QUESTION = re.compile(r"\W*(?:what|how|who|where|when|which|is|are|was|were|does|did|do|has)\b", re.IGNORECASE)
+MAX_ANSWER_WORDS = 8
+_WH_QUESTION = re.compile(
+    r"\W*(?:(?:at|in|on|by|for|from|to|under|of|with)\s+)?(?:what|how|who|whom|whose|why|where|when|which|is|are|was|were|does|did"
+    r"|do|has|have|had|can|could|will)\b",
+    re.IGNORECASE,
+)
+_NOT_FOUND = re.compile(
+    r"\W*(?:(?:unfortunately|however|note that|please note that),?\s+)?(?:(?:i|we)\s+(?:could not|couldn't|was not able to|were unable to|was"
+    r" unable to|did not|didn't|found no|have not)\b|(?:the |these |those |my |none of the |no |neither )?(?:cited |opened |available |two |three |four )?"
+    r"(?:sources?|pages?|documents?|websites?|articles?)(?: that [\w ]{1,30}| (?:i|we) [\w ]{1,30})?\s+(?:(?:do|does|did) not|don't|doesn't|didn't"
+    r"|(?:says?|mentions?|states?|gives?|provides?|specif(?:y|ies)|names?)\b)|no information\b)",
+    re.IGNORECASE,
+)
+"""Opening of a sentence that says what was not found, which is no claim of its own."""
 _ACCESSED = re.compile(r"\(?\b(?:accessed|retrieved|visited|archived|last\s\w+)\b.{0,60}", re.IGNORECASE)
 _GENERIC_HEADERS = frozenset(
     "detail details value values description event events information info fact facts property attribute item note"
@@ -102,7 +115,7 @@ class _Reader:
     """Reader of the statements of one report in order; it remembers what pronouns stand for."""
 
     def __init__(self, question: str, pages: dict[str, CitedPage]) -> None:
-        self._question, self._pages = keys_of(question), pages
+        self._question, self._pages, self._asked = keys_of(question), pages, ""
         self._subject, self._recent = frozenset[str](), list[frozenset[str]]()
 
     def read(self, statement: Statement) -> AssessedStatement:
@@ -112,6 +125,7 @@ class _Reader:
         parts = tuple(part for page in self._cited(statement.ids, limit) for part in page.parts)
         status = "open" if statement.is_struck else self._status(statement, text)
         tokens = tokenize(text)
+        self._asked = text if text.rstrip().endswith("?") else ""
         subject = subject_of(tokens)
         self._subject = subject or self._subject
         self._recent = [*self._recent[-2:], frozenset(token.key for token in content(tokens))]
@@ -138,6 +152,12 @@ class _Reader:
             return self._row_status(statement)
         if self._is_no_claim(text):
             return "none"
+        if self._asked and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
+            asked = re.sub(r"[?\W]+$", "", self._asked)
+            return self._claim_status(f"{asked} {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
+        if len(content(tokenize(text))) <= MAX_LABEL_WORDS and not has_verb(tokenize(text)) and text.rstrip(" *_").endswith((".", ":")):
+            if self._heading_status(statement, text) == "none":
+                return "none"
         status = self._sentence_status(statement)
         if status != "borne" and (remainder := self._without_label(text, statement)) is not None:
             return self._sentence_status(replace(statement, text=remainder))
@@ -147,6 +167,8 @@ class _Reader:
         """True for a sentence without facts: an opening, a closing, a question, a label."""
         tokens = tokenize(text)
         words_with_content = content(tokens)
+        if _NOT_FOUND.match(text) and not any(token.is_figure for token in words_with_content) and " that " not in text:
+            return not re.match(r"\W*(?:the |these |my )?(?:sources?|pages?|documents?)\s+(?:say|mention|state|give|provide|name)", text, re.I)
         if any(is_denial(token) for token in tokens) or denies_previous(text):
             return False
         if text.rstrip().endswith("?") and _WH_QUESTION.match(text):
@@ -225,7 +247,9 @@ class _Reader:
             is_no = any(token.text in vocab.NEGATIONS or is_denial(token) for token in tokens)
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
-        text = f"{first} : {value}" if generic else f"{first} {header.lower()} {value}"
+        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names | page.title)
+        column = header if keys_of(header) & names else header.lower()
+        text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
 
     def _without_label(self, text: str, statement: Statement) -> str | None:

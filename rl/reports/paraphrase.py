@@ -23,6 +23,26 @@ MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
+_INNER = frozenset("a an the its his her their this that these those of all any each".split())
+_TELLING = frozenset("after because by as against despite with without for under to from due for over like amid".split())
+"""Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
+_ANTONYMS = """male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband wife
+|brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase decrease|grow shrink|oldest
+newest|old new|large small|largest smallest|long short|longest shortest|tall low|high low|highest lowest|deep shallow|before after
+|cheap expensive|left right|public private|hot cold|warm cold|strong weak|support oppose|accept reject|begin end|start end|open
+close|import export|birth death|bear die|true false|fast slow|faster slower|light heavy|thin thick|soft hard|dry wet|rich poor|early late|earlier later
+|upper lower|front rear|day night|summer winter|spring autumn|above below|inside outside|build demolish|found dissolve|raise cut|raise reduce|rise cut|rise reduce
+|add remove|allow forbid|permit ban|soluble insoluble|legal illegal|guilty innocent|majority minority|online offline|enable disable|attack
+defend|arrive leave|teach study|marry divorce|gain lose|save destroy|adult juvenile|cause cure|safe dangerous|appoint dismiss
+|praise criticise|major minor|doubled halved|hired dismissed|mild severe|common rare|even odd|acid base|single double"""
+_OPPOSITES: dict[str, set[str]] = {}
+for _pair in _ANTONYMS.split("|"):
+    _first, _second = map(stem, _pair.split())
+    if _first != _second:
+        _OPPOSITES.setdefault(_first, set()).add(_second)
+        _OPPOSITES.setdefault(_second, set()).add(_first)
+_AT_LEAST, _AT_MOST = ("at least", "more than", "over", "minimum", "above"), ("at most", "less than", "fewer than", "up to", "under",
+    "below", "maximum")
 _FULL_FORMS = {
     short: tuple(frozenset(map(stem, words.split())) for words in full.split("|"))
     for short, full in {
@@ -51,7 +71,7 @@ def find_paraphrased(tokens: Sequence[Token], page: PageText) -> Iterator[Passag
 
 def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -> bool:
     """True if a passage has all that carries a claim, and most of what describes."""
-    absent, present, said = 0, 0, 0
+    absent, present, said = set[int](), 0, 0
     keys = window.keys
     for position, token in enumerate(tokens):
         if not token.has_content:
@@ -59,10 +79,50 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         is_present = _stands(tokens, position, window, page, keys)
         if not is_present and _is_required(tokens, position):
             return False
-        absent, present = absent + (not is_present), present + is_present
+        absent |= set() if is_present else {position}
+        present += is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
         said += is_relation and is_present and token.key not in window.context - keys
-    return said > 0 and absent <= MAX_ABSENT and present >= MIN_SHARE * (absent + present)
+    is_most = len(absent) <= MAX_ABSENT and present >= MIN_SHARE * (len(absent) + present)
+    return said > 0 and is_most and not _lacks_phrase(absent, tokens)
+
+
+def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
+    """True if a passage has the opposite of a word of the claim, or of its "at least", and not the word itself."""
+    keys, texts = window.keys, " ".join(token.text for token in window.tokens)
+    for token in tokens:
+        opposites = _OPPOSITES.get(token.key, set()) if token.key not in keys else set()
+        if opposites & keys and not token.is_negated:
+            return True
+    claim_texts = " ".join(token.text for token in tokens)
+    for mine, other in ((_AT_LEAST, _AT_MOST), (_AT_MOST, _AT_LEAST)):
+        if _has_phrase(claim_texts, mine) and _has_phrase(texts, other) and not _has_phrase(texts, mine):
+            return True
+    return False
+
+
+def _has_phrase(text: str, phrases: Sequence[str]) -> bool:
+    return any(f" {phrase} " in f" {text} " for phrase in phrases)
+
+
+def _lacks_phrase(absent: set[int], tokens: Sequence[Token]) -> bool:
+    """True if a phrase behind a telling preposition has words with content, and all of them are absent."""
+    for position, token in enumerate(tokens):
+        if token.text not in _TELLING:
+            continue
+        words = list(_phrase_words(tokens, position))
+        if words and all(n in absent for n in words):
+            return True
+    return False
+
+
+def _phrase_words(tokens: Sequence[Token], position: int) -> Iterator[int]:
+    for n in range(position + 1, len(tokens)):
+        is_end = tokens[n].is_break or (tokens[n].text in vocab.FUNCTION_WORDS and tokens[n].text not in _INNER)
+        if is_end:
+            return
+        if tokens[n].has_content:
+            yield n
 
 
 def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageText, keys: frozenset[str]) -> bool:

@@ -318,7 +318,7 @@ def _row_passage(
     has_header = len(cells) >= 3 and len(header) == len(cells)
     joined = (
         " ; ".join(
-            f"{head.lower()} {cell}" if n else cell for n, (head, cell) in enumerate(zip(header, cells, strict=True))
+            f"{head.lower()} {cell}" for head, cell in zip(header, cells, strict=True)
         )
         if has_header
         else " ; ".join(cells)
@@ -335,7 +335,7 @@ def _row_passage(
 def _pair_neighbours(passages: Sequence[Passage]) -> Iterator[Passage]:
     """Yield sentences with the next one as one passage where both are about the same."""
     for first, second in pairwise(passages):
-        if first.is_denied or second.is_denied or not second.subject:
+        if first.is_denied or second.is_denied or not second.subject or "|" in first.text or "|" in second.text:
             continue
         is_resumed = (
             second.tokens[:1] and second.tokens[0].text in ("the", "this", "these") and second.subject <= first.keys

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from webemu.rl.reports import vocabulary as vocab
-from webemu.rl.reports.paraphrase import find_paraphrased
+from webemu.rl.reports.paraphrase import find_paraphrased, is_opposite
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
 from webemu.rl.reports.relations import contradicts
 from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem, tokenize
@@ -292,12 +292,13 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
     if claim.section and not claim.section <= about:
         return False
     unknown = claim.subject - about - page.kind - page.definition
-    is_other = bool(unknown & (page.subjects | page.names)) and not is_generic(claim.tokens, unknown)
+    is_other = bool(unknown & page.keys) and not is_generic(claim.tokens, unknown)
     starts_with_person = any(token.text in ("he", "she") for token in claim.tokens[:3])
     if is_other or (starts_with_person and not _is_about(claim, window, page)):
         return False
     return (
-        _same_polarity_of_verbs(claim.tokens, window)
+        not is_opposite(claim.tokens, window)
+        and _same_polarity_of_verbs(claim.tokens, window)
         and _keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
     )
