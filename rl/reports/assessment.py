@@ -247,8 +247,8 @@ class _Reader:
             is_no = any(token.text in vocab.NEGATIONS or is_denial(token) for token in tokens)
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
-        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names | page.title)
-        column = header if keys_of(header) & names else header.lower()
+        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title)
+        column = f"{header} :" if keys_of(header) & names else header.lower()
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
 
@@ -309,8 +309,9 @@ class _Reader:
         words = [token for token in content(tokenize(section)) if token.text not in vocab.TOPIC_WORDS - {"tower"}]
         if len(words) > 3 or any(token.is_figure for token in words) or has_verb(tokenize(section)):
             return frozenset()
-        names = frozenset(key for page in page_texts for key in page.names | page.title)
-        keys = frozenset(token.key for token in words if token.key in names)
+        names = frozenset(key for page in page_texts for key in page.names)
+        title = frozenset(key for page in page_texts for key in page.title)
+        keys = frozenset(token.key for token in words if token.key in names or (token.is_name and token.key in title))
         # "The siege and the treaty" is a heading of several things, of which each claim is about one.
         return frozenset() if re.search(r"\band\b|[,&/]", section) else keys
 

@@ -24,7 +24,7 @@ MAX_ABSENT = 4
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
-_TELLING = frozenset("after because by as against despite with without for under to from due for over like amid".split())
+_TELLING = frozenset("after because by as against despite with without for under to from due for like amid".split())
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
 _ANTONYMS = """male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband wife
 |brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase decrease|grow shrink|oldest
@@ -35,6 +35,7 @@ close|import export|birth death|bear die|true false|fast slow|faster slower|ligh
 |add remove|allow forbid|permit ban|soluble insoluble|legal illegal|guilty innocent|majority minority|online offline|enable disable|attack
 defend|arrive leave|teach study|marry divorce|gain lose|save destroy|adult juvenile|cause cure|safe dangerous|appoint dismiss
 |praise criticise|major minor|doubled halved|hired dismissed|mild severe|common rare|even odd|acid base|single double"""
+_SELL = stem("sell")
 _OPPOSITES: dict[str, set[str]] = {}
 for _pair in _ANTONYMS.split("|"):
     _first, _second = map(stem, _pair.split())
@@ -90,15 +91,22 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
 def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
     """True if a passage has the opposite of a word of the claim, or of its "at least", and not the word itself."""
     keys, texts = window.keys, " ".join(token.text for token in window.tokens)
-    for token in tokens:
+    for position, token in enumerate(tokens):
+        if token.text == "sold" and ({"to", "for"} & _texts(tokens, position + 1) or vocab.BE_FORMS & _texts(tokens, position - 2)):
+            continue  # Who is sold to another is bought by it.
         opposites = _OPPOSITES.get(token.key, set()) if token.key not in keys else set()
-        if opposites & keys and not token.is_negated:
+        is_sold = token.text in ("sold", "sells")
+        if opposites & keys and not token.is_negated and not (token.key == _SELL and not is_sold):
             return True
     claim_texts = " ".join(token.text for token in tokens)
     for mine, other in ((_AT_LEAST, _AT_MOST), (_AT_MOST, _AT_LEAST)):
         if _has_phrase(claim_texts, mine) and _has_phrase(texts, other) and not _has_phrase(texts, mine):
             return True
     return False
+
+
+def _texts(tokens: Sequence[Token], start: int) -> set[str]:
+    return {token.text for token in tokens[max(0, start) : start + 2]}
 
 
 def _has_phrase(text: str, phrases: Sequence[str]) -> bool:

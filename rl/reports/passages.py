@@ -210,6 +210,8 @@ def _skip_adverbial(tokens: Sequence[Token]) -> int:
         return comma + 1
     if not tokens or tokens[0].text not in _PREPOSITIONS:
         return 0
+    if tokens[0].text in ("about", "over", "under", "between", "around") and tokens[1:2] and tokens[1].is_figure:
+        return 0
     if comma is not None:
         return comma + 1
     figure = next((n for n, token in enumerate(tokens[:5]) if token.is_figure), None)
