@@ -172,8 +172,10 @@ class _Reader:
         if any(is_denial(token) for token in tokens) or denies_previous(text):
             return False
         if text.rstrip().endswith("?") and _WH_QUESTION.match(text):
+            names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names)
             return not any(
-                token.is_figure or (token.is_name and token.key not in self._question) for token in words_with_content
+                token.is_figure or (token.is_name and token.key not in self._question | names)
+                for token in words_with_content
             )
         is_label = (
             text.rstrip(" *_").endswith((":", "."))

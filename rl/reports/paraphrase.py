@@ -12,17 +12,20 @@ from decimal import Decimal
 
 from webemu.rl.reports import vocabulary as vocab
 from webemu.rl.reports.passages import PageText, Passage, is_verb
-from webemu.rl.reports.verb_classes import share_class
+from webemu.rl.reports.verb_classes import is_classified, is_hard, share_class
 from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem
 
 MAX_CANDIDATES = 12
 """Passages that a claim is compared with, those with most of its words first."""
-MIN_SHARE = 0.6
-"""Share of the words of a claim that its passage must have."""
+_EVIDENCE = ((2, 0.6), (3, 0.7), (5, 0.75))
+"""Number and share of the words of a claim that its passage must have: with its verbs, without one that has a class, and
+without one that has none.
+"""
 MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
+_VAGUE_COUNTED = frozenset("people persons units copies pieces items times dead deaths".split())
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
 _TELLING = frozenset("after because by as against despite with without for under to from due for like amid".split())
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
@@ -72,19 +75,22 @@ def find_paraphrased(tokens: Sequence[Token], page: PageText) -> Iterator[Passag
 
 def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -> bool:
     """True if a passage has all that carries a claim, and most of what describes."""
-    absent, present, said = set[int](), 0, 0
+    absent, present, said, strongest = set[int](), 0, 0, 0
     keys = window.keys
     for position, token in enumerate(tokens):
         if not token.has_content:
             continue
         is_present = _stands(tokens, position, window, page, keys)
-        if not is_present and _is_required(tokens, position):
-            return False
+        if not is_present:
+            if _is_required(tokens, position) or is_hard(token.key):
+                return False
+            strongest = max(strongest, _strength(tokens, position))
         absent |= set() if is_present else {position}
         present += is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
         said += is_relation and is_present and token.key not in window.context - keys
-    is_most = len(absent) <= MAX_ABSENT and present >= MIN_SHARE * (len(absent) + present)
+    least, share = _EVIDENCE[strongest]
+    is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
     return said > 0 and is_most and not _lacks_phrase(absent, tokens)
 
 
@@ -168,9 +174,16 @@ def _rounds_to(token: Token, other: Token) -> bool:
 
 
 def _is_required(tokens: Sequence[Token], position: int) -> bool:
-    """True if a claim says something else without this word: figures, names, verbs, units, what is counted."""
+    """True if a claim says something else without this word: figures, names, units, what is counted, denials."""
     token = tokens[position]
     if token.is_figure or token.is_name or is_unit(token) or token.is_negated:
         return True
-    is_counted = position > 0 and tokens[position - 1].is_figure
-    return is_counted or (is_verb(tokens, position) and token.text not in vocab.LIGHT_VERBS)
+    return position > 0 and tokens[position - 1].is_figure and token.text not in _VAGUE_COUNTED
+
+
+def _strength(tokens: Sequence[Token], position: int) -> int:
+    """Return how much else a passage must have if it lacks this word: more for verbs, most for those of no class."""
+    token = tokens[position]
+    if not is_verb(tokens, position) or token.text in vocab.LIGHT_VERBS:
+        return 0
+    return 1 if is_classified(token.key) else 2

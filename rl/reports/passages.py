@@ -103,7 +103,18 @@ def _setting_of(passages: Sequence[Passage]) -> tuple[Token, ...]:
         if number and has_verb(passage.tokens):
             break
         tokens += passage.tokens
+    dates = [token for passage in passages for token in passage.tokens if _year_of(token)]
+    if len({_year_of(token) for token in dates}) == 1:
+        tokens.append(Token("number", _year_of(dates[0]), _year_of(dates[0])))
     return tuple(tokens)
+
+
+def _year_of(token: Token) -> str:
+    """Return the year of a date, or a number that looks like one; empty if there is none."""
+    if token.kind == "date":
+        return token.key[:4].replace("????", "")
+    is_year = token.kind == "number" and len(token.text) == 4 and token.key.isdigit() and "1000" <= token.key < "2100"
+    return token.key if is_year else ""
 
 
 def _index(windows: Sequence[Passage]) -> dict[str, frozenset[int]]:

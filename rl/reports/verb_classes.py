@@ -22,10 +22,10 @@ sell sale acquire buy purchase buyer
 give bequeath leave donate grant provide pay fund present hand finance contribute sponsor donation will bequest support contribution offer
 move go travel set run flow enter reach arrive cross leak spill pour relocate transfer journey come return escape discharge release end
 derail leave jump come slip
-leave flee evacuate depart quit resign go exit abandon told order evacuation departure
-reduce cut decrease fall decline drop lower shrink limit lessen
+step resign quit leave down flee evacuate depart quit resign go exit abandon told order evacuation departure
+reduce cut decrease fall decline drop lower shrink limit lessen down
 limit restrict permit allow cap set exceed expose exposure permissible maximum most
-raise rise increase grow climb expand boost up gain
+raise rise increase grow climb expand boost gain
 improve speed faster accelerate quick quicker
 slow slower delay
 lead head run govern direct coordinate chair manage oversee command administer control supervise leader leadership
@@ -111,12 +111,31 @@ _CLASS_BY_STEM: dict[str, set[int]] = {}
 for _number, _line in enumerate(_CLASSES.strip().split("\n")):
     for _word in _line.split():
         _CLASS_BY_STEM.setdefault(stem(_word), set()).add(_number)
+_HARD = frozenset(
+    map(
+        stem,
+        """destroy damage wreck ruin burn flood kill die dead murder hurt injure wound harm reject refuse criticise dismiss attack
+        condemn forbid ban sell steal rob forge poison lose fall rise increase decrease reduce grow decline drop shrink raise cut
+        buy acquire close abolish dissolve defeat beat capture conquer seize surrender marry divorce bury demolish dismantle raze
+        threaten cure cause shoot jail imprison arrest bribe blackmail betray deceive cheat spy haunt curse explode collapse sink
+        crash bomb invade win withdraw cancel resign dismiss fire sue accuse convict fine deny praise support oppose approve
+        legal illegal secret stolen fake false fraud thief criminal prison crime guilty scandal corrupt corruption drunk drug
+        abandon vanish disappear leave flee save invent discover rig smuggle kidnap rape assassinate execute hang torture
+        male female first last biggest largest smallest oldest newest longest shortest tallest highest lowest""".split(),
+    )
+)
+"""Stems that a passage must have, themselves or by another of their class."""
 
 
 def share_class(key: str, others: Iterable[str]) -> bool:
     """True if one of the other stems has a class in common with a stem."""
     classes = _CLASS_BY_STEM.get(key)
     return classes is not None and any(not classes.isdisjoint(_CLASS_BY_STEM.get(other, ())) for other in others)
+
+
+def is_hard(key: str) -> bool:
+    """True if a stem says something that nobody would say in other words: to destroy, to steal, to rise or to fall."""
+    return key in _HARD
 
 
 def is_classified(key: str) -> bool:

@@ -20,7 +20,7 @@ FUNCTION_WORDS = _words(
     am is are was were been being have has had having do does did done doing can could may might must shall
     should will would let also both each every either neither any all some such same other others another only
     just even still yet already again ever more most much many very too quite rather not no never none nobody
-    nothing nowhere cannot because due though although however therefore thus hence s t"""
+    nothing nowhere down away cannot because due though although however therefore thus hence s t"""
 )
 """Words that carry no content of their own; prepositions and negations are compared by their place."""
 NEUTRAL_WORDS = _words(
@@ -115,7 +115,7 @@ TOPIC_WORDS = FRAME_WORDS | _words(
 """Words of headings and labels. One of these and of words of its section alone states no fact."""
 UNIT_WORDS = _words(
     """metre kilometre centimetre millimetre mile foot feet inch yard gram kilogram milligram mg tonne ton litre
-    hectare acre percent euro dollar pound crown thaler franc degree hour minute second day week month year
+    hectare acre percent euro dollar pound crown thaler franc krone kroner krona rouble yen rupee peso cent degree hour minute second day week month year
     kilometre2 metre2 metre3 centimetre3 kilometre3 kilobyte megabyte gigabyte terabyte ppm mi2 km2 m2 watt kilowatt megawatt volt"""
 )
 """Words that follow a number and say nothing without it."""
