@@ -27,7 +27,7 @@ _ROUNDING = frozenset("about around roughly nearly almost approximately some ove
 _MAX_ROUNDING = Decimal("0.03")
 _VAGUE_COUNTED = frozenset("people persons units copies pieces items times dead deaths".split())
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
-_TELLING = frozenset("after because by as against despite with without for under to from due for like amid".split())
+_TELLING = frozenset("after because by as against despite with without for under to from due for like amid on of into in at".split())
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
 _ANTONYMS = """male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband wife
 |brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase decrease|grow shrink|oldest
@@ -91,7 +91,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         said += is_relation and is_present and token.key not in window.context - keys
     least, share = _EVIDENCE[strongest]
     is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
-    return said > 0 and is_most and not _lacks_phrase(absent, tokens)
+    return said > 0 and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
 
 
 def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
@@ -128,6 +128,19 @@ def _lacks_phrase(absent: set[int], tokens: Sequence[Token]) -> bool:
         if words and all(n in absent for n in words):
             return True
     return False
+
+
+def _lacks_clause(absent: set[int], tokens: Sequence[Token]) -> bool:
+    """True if a clause has words with content, and all of them are absent or verbs that say little."""
+    present, count = 0, 0
+    for position, token in enumerate(tokens):
+        if token.is_break:
+            if count and not present:
+                return True
+            present, count = 0, 0
+        elif token.has_content and token.text not in vocab.LIGHT_VERBS:
+            present, count = present + (position not in absent), count + 1
+    return bool(count and not present)
 
 
 def _phrase_words(tokens: Sequence[Token], position: int) -> Iterator[int]:
