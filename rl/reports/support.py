@@ -292,7 +292,8 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
     if claim.section and not claim.section <= about:
         return False
     unknown = claim.subject - about - page.kind - page.definition
-    is_other = bool(unknown & page.keys) and not is_generic(claim.tokens, unknown)
+    is_known = bool((claim.subject - page.title) & window.keys)
+    is_other = bool(unknown & page.keys) and not is_known and not is_generic(claim.tokens, unknown)
     starts_with_person = any(token.text in ("he", "she") for token in claim.tokens[:3])
     if is_other or (starts_with_person and not _is_about(claim, window, page)):
         return False

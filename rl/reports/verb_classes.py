@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from webemu.rl.reports.words import stem
 
 _CLASSES = """
-begin start commence found establish set create launch initiate originate form emerge introduce founder founding origin beginning incorporate
+begin start open commence enter business found establish set create launch initiate originate form emerge introduce founder founding origin beginning incorporate
 make build construct create produce develop design write compose draw manufacture publish release assemble rewrite craft author paint print erect issue appear prepare compile record
 publish release appear issue launch announce available unveil follow debut premiere arrive publication introduce ship come
 find discover isolate identify detect describe show prove determine settle reveal demonstrate confirm establish observe recognise conclude resolve solve clarify obtain
 describe list identify recognise document catalogue record classify name characterise index inventory
-end close finish cease stop dissolve abolish terminate drop discontinue retire expire annul divorce shut retirement closure conclude scrap
+end close withdraw finish cease final last stop dissolve abolish terminate drop discontinue retire expire annul divorce shut retirement closure conclude scrap
 get receive obtain gain earn win award take acquire collect gather honour confer complete secure graduate attain pick grant recognise recipient bestow hold
 buy acquire purchase take acquisition takeover buyer
 sell sale acquire buy purchase buyer
-give bequeath leave donate grant provide pay fund present hand finance contribute sponsor donation will bequest support contribution offer
+pay award give bequeath leave donate grant provide pay fund present hand finance contribute sponsor donation will bequest support contribution offer
 move go travel set run flow enter reach arrive cross leak spill pour relocate transfer journey come return escape discharge release end
 derail leave jump come slip
 step resign quit leave down flee evacuate depart quit resign go exit abandon told order evacuation departure
@@ -37,16 +37,28 @@ include contain comprise consist have feature hold count number cover encompass 
 damage destroy wreck ruin burn flood harm devastate gut suffer lose hit affect spoil
 lose loss vanish disappear sink perish miss
 overturn capsize tip flip
+collapse give fall way break
+restart resume reopen restore
+focus concentrate specialise turn
+hear admit accept consider
+medal prize award honour win gold
+combine together join total
+train doctor physician medicine
+quarrel dispute argument row disagreement
+week day month year decade
+freight goods cargo
+victory win triumph
+job post office position term
 kill die death perish dead fatal fatality casualty lethal murder
 fatality death kill die
 hurt injure wound harm injury irritate irritation irritant
 change replace rewrite displace supersede substitute swap drop switch favour convert rework overhaul alter modify transform give
-say call describe state report mention claim name note explain write account record tell add put announce declare
+say rule judge decide hold call describe state report mention claim name note explain write account record tell add put announce declare
 criticise dismiss attack condemn deride reject
 reject refuse decline deny dismiss turn
 allow permit let enable admit can make possible support
 forbid ban prohibit bar
-need require must necessitate take demand
+need require must order oblige have necessitate take demand
 use employ utilise serve apply deploy run user rely usage
 degrade biodegrade break decompose biodegradable degradation biodegradability decay
 cause lead trigger result produce blame due because responsible attribute induce bring reason
@@ -105,7 +117,7 @@ vary range differ
 advise recommend suggest
 test trial study examine experiment investigate
 approve authorise license clear approval permission sanction
-ask request demand apply application seek
+ask request order place demand apply application seek
 """
 _CLASS_BY_STEM: dict[str, set[int]] = {}
 for _number, _line in enumerate(_CLASSES.strip().split("\n")):
