@@ -249,7 +249,7 @@ class _Reader:
             is_no = any(token.text in vocab.NEGATIONS or is_denial(token) for token in tokens)
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
-        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title)
+        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
         column = f"{header} :" if keys_of(header) & names else header.lower()
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)

@@ -199,7 +199,9 @@ def _moves_anchor(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
         candidates = [
             other for other in passage if not any(matches_figure(claim[n], other) for n in fellows if n != position)
         ]
-        if _belongs_elsewhere(token, _role(claim, position), claim[governor].key, candidates):
+        # "Share of vote 41.7%": the figure may belong to either word.
+        governors = [governor, *([governor - 2] if governor > 1 and claim[governor - 1].text == "of" else [])]
+        if all(_belongs_elsewhere(token, _role(claim, position), claim[n].key, candidates) for n in governors):
             return True
     return False
 
