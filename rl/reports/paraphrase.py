@@ -75,7 +75,7 @@ def find_paraphrased(tokens: Sequence[Token], page: PageText) -> Iterator[Passag
 
 def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -> bool:
     """True if a passage has all that carries a claim, and most of what describes."""
-    absent, present, said, strongest = set[int](), 0, 0, 0
+    absent, present, said, strongest, figures = set[int](), 0, 0, 0, 0
     keys = window.keys
     for position, token in enumerate(tokens):
         if not token.has_content:
@@ -88,10 +88,11 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         absent |= set() if is_present else {position}
         present += is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
+        figures += token.is_figure
         said += is_relation and is_present and token.key not in window.context - keys
-    least, share = _EVIDENCE[strongest]
+    least, share = _EVIDENCE[strongest] if absent else (1, 0)
     is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
-    return said > 0 and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
+    return (said > 0 or figures > 1) and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
 
 
 def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
@@ -165,7 +166,7 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
         return True
     if token.is_name:
         return any(token.key == other.key for other in page.setting) or any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
-    return share_class(token.key, keys)
+    return share_class(token.key, keys | page.title)
 
 
 def _is_of_setting(token: Token, window: Passage, page: PageText) -> bool:

@@ -112,7 +112,8 @@ def _verb_sides(tokens: Sequence[Token], position: int) -> Sides:
     before, after = _before(tokens, position), _after(tokens, position)
     if by := _after_word(tokens, position, "by"):
         return Sides(by, before, True)
-    if {token.text for token in tokens[max(0, position - 3) : position]} & vocab.BE_FORMS:
+    is_infinitive = position > 0 and tokens[position - 1].text == "to"
+    if not is_infinitive and {token.text for token in tokens[max(0, position - 3) : position]} & vocab.BE_FORMS:
         return Sides(frozenset(), before, True)
     return Sides(before, after, True, not after)
 

@@ -14,6 +14,7 @@ from webemu.rl.reports import vocabulary as vocab
 from webemu.rl.reports.paraphrase import find_paraphrased, is_opposite
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
 from webemu.rl.reports.relations import contradicts
+from webemu.rl.reports.verb_classes import share_class
 from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem, tokenize
 
 Verdict = Literal["borne", "refuted", "open"]
@@ -292,6 +293,7 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
     if claim.section and not claim.section <= about:
         return False
     unknown = claim.subject - about - page.kind - page.definition
+    unknown = frozenset(key for key in unknown if not share_class(key, about))
     is_known = bool((claim.subject - page.title) & window.keys)
     is_other = bool(unknown & page.keys) and not is_known and not is_generic(claim.tokens, unknown)
     starts_with_person = any(token.text in ("he", "she") for token in claim.tokens[:3])

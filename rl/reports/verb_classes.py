@@ -49,7 +49,7 @@ week day month year decade
 freight goods cargo
 victory win triumph
 job post office position term
-kill die death perish dead fatal fatality casualty lethal murder
+kill lose die death perish dead fatal fatality casualty lethal murder
 fatality death kill die
 hurt injure wound harm injury irritate irritation irritant
 change replace rewrite displace supersede substitute swap drop switch favour convert rework overhaul alter modify transform give
@@ -102,6 +102,7 @@ breed nest reproduce spawn lay mate raise
 eat feed consume prey diet hunt
 inhabit live occur range native find grow dwell habitat
 threaten endanger risk threat danger hunt
+victim worker labourer
 meet see encounter
 quarrel dispute argue disagree disagreement fall conflict clash speak row
 search look hunt seek

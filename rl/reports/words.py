@@ -129,7 +129,7 @@ def _iterate_tokens(text: str) -> Iterator[Token]:
             yield Token("stop", match[0].strip() or "-", match[0].strip() or "-")
         else:
             yield from _word_tokens(match[0], is_first and not _opens_name(text, match))
-        is_first = kind == "stop" and match[0] in ".!?:\n|" if kind else is_first
+        is_first = kind == "stop" and match[0] in ".!?:\n|–—•" if kind else is_first
 
 
 def _opens_name(text: str, match: re.Match[str]) -> bool:
