@@ -25,7 +25,7 @@ MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
-_VAGUE_COUNTED = frozenset("people persons units copies pieces items times dead deaths".split())
+_VAGUE_COUNTED = frozenset("people persons units copies pieces items times x dead deaths".split())
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
 _TELLING = frozenset("after because by as against despite with without for under to from due for like amid on of into in at".split())
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
@@ -45,8 +45,7 @@ for _pair in _ANTONYMS.split("|"):
     if _first != _second:
         _OPPOSITES.setdefault(_first, set()).add(_second)
         _OPPOSITES.setdefault(_second, set()).add(_first)
-_AT_LEAST, _AT_MOST = ("at least", "more than", "over", "minimum", "above"), ("at most", "less than", "fewer than", "up to", "under",
-    "below", "maximum")
+_AT_LEAST, _AT_MOST = ("at least", "more than", "minimum"), ("at most", "less than", "fewer than", "up to", "maximum")
 _FULL_FORMS = {
     short: tuple(frozenset(map(stem, words.split())) for words in full.split("|"))
     for short, full in {
@@ -188,9 +187,9 @@ def _rounds_to(token: Token, other: Token) -> bool:
 
 
 def _is_required(tokens: Sequence[Token], position: int) -> bool:
-    """True if a claim says something else without this word: figures, names, units, what is counted, denials."""
+    """True if a claim says something else without this word: figures, names, units, what is counted."""
     token = tokens[position]
-    if token.is_figure or token.is_name or is_unit(token) or token.is_negated:
+    if token.is_figure or token.is_name or is_unit(token):
         return True
     return position > 0 and tokens[position - 1].is_figure and token.text not in _VAGUE_COUNTED
 

@@ -113,7 +113,7 @@ def _year_of(token: Token) -> str:
     """Return the year of a date, or a number that looks like one; empty if there is none."""
     if token.kind == "date":
         return token.key[:4].replace("????", "")
-    is_year = token.kind == "number" and len(token.text) == 4 and token.key.isdigit() and "1000" <= token.key < "2100"
+    is_year = token.kind == "number" and len(token.key) == 4 and token.text == token.key and token.key.isdigit() and "1000" <= token.key < "2100"
     return token.key if is_year else ""
 
 
@@ -307,7 +307,8 @@ def _chain(passage: Passage, previous: frozenset[str]) -> frozenset[str]:
 
 
 def _has_object_pronoun(tokens: Sequence[Token]) -> bool:
-    return any(token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:])
+    is_possessive = bool(tokens) and tokens[0].text in ("its", "his", "her", "their")
+    return is_possessive or any(token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:])
 
 
 def denies_previous(sentence: str) -> bool:

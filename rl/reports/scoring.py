@@ -24,6 +24,8 @@ CHARACTERS_PER_CLAIM, BASE_CHARACTERS = 300, 400
 """Characters that a report may have, without its URLs: for each claim, and in addition."""
 MIN_COPIED_WORDS = 5
 """Words from which a statement that stands on a page is taken for a copy."""
+MIN_DIGITS = 3
+"""Digits beyond which a value tells what it is about."""
 HALF = 0.5
 """Share of true claims below which a report earns less than that share."""
 FREE_STATEMENTS = 3
@@ -109,8 +111,14 @@ def states_claim(statement: AssessedStatement, claim: Evidence, question: str) -
     context = keys_of(claim.quote) - value_keys
     beyond_question = context - keys_of(question)
     required = beyond_question or context
-    is_context = not required or bool(required & keys)
+    is_context = not required or bool(required & keys) or (bool(context & keys) and _is_distinctive(claim.value, value))
     return is_context and any(_page_has_value(part, value) for part in statement.parts)
+
+
+def _is_distinctive(text: str, value: Sequence[Token]) -> bool:
+    """True if a value hardly stands for two things: a number or date with many digits, or a name of several words."""
+    digits = sum(character.isdigit() for character in text)
+    return digits > MIN_DIGITS or len(value) > 1
 
 
 def _has_value(token: Token, tokens: Sequence[Token]) -> bool:

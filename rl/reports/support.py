@@ -23,6 +23,8 @@ MAX_CLAUSES = 12
 _PAIRS = (("open", "closed"), ("allow", "forbid"), ("safe", "dangerous"), ("alive", "dead"), ("possible", "impossible"))
 _OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])}
 """Words whose negation says the other one: what is closed is not open."""
+LEAD_PASSAGES = 3
+"""Passages at the top of a page that say what all of it is about."""
 MAX_WINDOWS = 40
 """Passages that are compared with a piece, those with most of its words first."""
 
@@ -290,7 +292,8 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
     polarity or reserve.
     """
     about = window.keys | window.context | page.title
-    if claim.section and not claim.section <= about:
+    lead = frozenset(key for passage in page.windows[:LEAD_PASSAGES] for key in passage.keys)
+    if claim.section and not claim.section <= about | lead:
         return False
     unknown = claim.subject - about - page.kind - page.definition
     unknown = frozenset(key for key in unknown if not share_class(key, about))

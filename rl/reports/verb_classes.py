@@ -41,6 +41,12 @@ collapse give fall way break
 restart resume reopen restore
 focus concentrate specialise turn
 hear admit accept consider
+thesis dissertation doctorate doctoral
+cancer carcinogenic tumour
+harmful toxic poisonous
+displace oust
+myth legend rumour
+unchanged change same
 medal prize award honour win gold
 combine together join total
 train doctor physician medicine

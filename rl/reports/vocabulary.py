@@ -107,6 +107,9 @@ TOPIC_WORDS = FRAME_WORDS | _words(
     commemoration namesakes marriage children parents ancestry youth studies training teaching retirement old age
     engineering materials cost opening traffic toll tolls closure repairs renovation reconstruction dimensions span
     ownership headquarters brands markets competitors lawsuits lawsuit controversy controversies scandal scandals
+    crisis recovery bankruptcy litigation lawsuits dispute disputes war wartime postwar damage growth decline revival crash
+    myths legends misconceptions numbers statistics patents inventions awards partners staff turnover short long answer
+    winner losers runner-up runner seats share leadership observers observation fairness integrity
     candidates candidate campaign result turnout polling voting seats coalition polls voters electorate
     founding names admission identity description figures physical characteristics characteristic material
     materials visitors access service services operation operations development expansion modern first second
