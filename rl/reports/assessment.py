@@ -250,7 +250,9 @@ class _Reader:
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
         names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
-        column = f"{header} :" if keys_of(header) & names else header.lower()
+        column = f"of {header} is" if keys_of(header) & names else header.lower()
+        if keys_of(first) & self._question:
+            first = f"the {first}"  # A word behind another is a name if it is capitalised.
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
 

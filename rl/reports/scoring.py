@@ -28,8 +28,10 @@ MIN_DIGITS = 3
 """Digits beyond which a value tells what it is about."""
 HALF = 0.5
 """Share of true claims below which a report earns less than that share."""
-FREE_STATEMENTS = 3
-"""Supported statements in own words that a report may have beyond what the task asks for."""
+FREE_STATEMENTS, FREE_PER_CLAIM = 2, 1
+"""Supported statements in own words that a report may have beyond what the task asks for: in any case, and for each of its
+claims, which are a choice of what its pages say. Its length is bounded as well.
+"""
 
 
 def extract_claims(record: EpisodeRecord) -> tuple[Evidence, ...]:
@@ -94,7 +96,7 @@ def relevance(record: EpisodeRecord) -> float:
     copied = sum(map(_is_copied, extras))
     # A single sentence, such as a definition, may be a quotation.
     copied = copied if copied > 1 else 0
-    extra = copied + max(0, len(extras) - copied - FREE_STATEMENTS)
+    extra = copied + max(0, len(extras) - copied - FREE_STATEMENTS - FREE_PER_CLAIM * len(rows))
     return len(bearing) / (len(bearing) + extra) if extra else 1.0
 
 
