@@ -157,7 +157,7 @@ class _Reader:
             return self._claim_status(f"{asked} {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
         if len(content(tokenize(text))) <= MAX_LABEL_WORDS and not has_verb(tokenize(text)) and text.rstrip(" *_").endswith((".", ":")):
             if self._heading_status(statement, text) == "none":
-                return "none"
+                return "borne" if any(token.is_figure for token in tokenize(text)) else "none"
         status = self._sentence_status(statement)
         if status != "borne" and (remainder := self._without_label(text, statement)) is not None:
             return self._sentence_status(replace(statement, text=remainder))
@@ -211,8 +211,11 @@ class _Reader:
     def _are_columns(self, text: str) -> bool:
         """True if the headers of a table are short and say nothing: no verb, figure or name."""
         headers = [tokenize(one) for one in text.split("|")]
+        known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
         return all(
-            len(content(header)) <= MAX_HEADER_WORDS and not has_verb(header) and not any(map(_is_anchor, header))
+            len(content(header)) <= MAX_HEADER_WORDS
+            and not any(token.is_figure for token in header)
+            and (not has_verb(header) or all(token.key in known for token in content(header)))
             for header in headers
         )
 
@@ -327,10 +330,6 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
-
-
-def _is_anchor(token: Token) -> bool:
-    return token.is_figure
 
 
 def _says_something(text: str) -> bool:

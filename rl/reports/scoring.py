@@ -113,7 +113,7 @@ def states_claim(statement: AssessedStatement, claim: Evidence, question: str) -
     context = keys_of(claim.quote) - value_keys
     beyond_question = context - keys_of(question)
     required = beyond_question or context
-    is_context = not required or bool(required & keys) or (bool(context & keys) and _is_distinctive(claim.value, value))
+    is_context = not required or bool(required & keys) or _is_distinctive(claim.value, value)
     return is_context and any(_page_has_value(part, value) for part in statement.parts)
 
 
