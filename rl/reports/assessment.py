@@ -158,6 +158,8 @@ class _Reader:
         if len(content(tokenize(text))) <= MAX_LABEL_WORDS and not has_verb(tokenize(text)) and text.rstrip(" *_").endswith((".", ":")):
             if self._heading_status(statement, text) == "none":
                 return "borne" if any(token.is_figure for token in tokenize(text)) else "none"
+        if _is_word_list(text):
+            return "open"
         status = self._sentence_status(statement)
         if status != "borne" and (remainder := self._without_label(text, statement)) is not None:
             return self._sentence_status(replace(statement, text=remainder))
@@ -254,7 +256,7 @@ class _Reader:
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
         names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
         column = f"of {header} is" if keys_of(header) & names else header.lower()
-        if keys_of(first) & self._question:
+        if keys_of(first) & self._question & frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names):
             first = f"the {first}"  # A word behind another is a name if it is capitalised.
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
@@ -330,6 +332,13 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
+
+
+def _is_word_list(text: str) -> bool:
+    """True for keywords in a row: five words or more with content and none between them."""
+    tokens = tokenize(text.rstrip(_STOPS))
+    is_loose = all(token.kind != "stop" and token.text not in vocab.FUNCTION_WORDS for token in tokens)
+    return is_loose and len(content(tokens)) > MAX_LABEL_WORDS and not has_verb(tokens)
 
 
 def _says_something(text: str) -> bool:

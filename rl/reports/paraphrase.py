@@ -25,7 +25,7 @@ MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
-_VAGUE_COUNTED = frozenset("people persons units copies pieces items times x dead deaths".split())
+_VAGUE_COUNTED = frozenset("people persons units copies pieces items times x dead deaths animals individuals specimens young".split())
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
 _TELLING = frozenset("after because by as against despite with without for under to from due for like amid on of into in at".split())
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
@@ -81,7 +81,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
             continue
         is_present = _stands(tokens, position, window, page, keys)
         if not is_present:
-            if _is_required(tokens, position) or is_hard(token.key):
+            if _is_required(tokens, position, page) or is_hard(token.key):
                 return False
             strongest = max(strongest, _strength(tokens, position))
         absent |= set() if is_present else {position}
@@ -163,9 +163,18 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
         ) or _is_of_setting(token, window, page)
     if token.key in keys or token.key in window.context or token.key in page.title:
         return True
+    if token.is_name and _is_known_first_name(tokens, position, page, keys):
+        return True
     if token.is_name:
         return any(token.key == other.key for other in page.setting) or any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
     return share_class(token.key, keys | page.title)
+
+
+def _is_known_first_name(tokens: Sequence[Token], position: int, page: PageText, keys: frozenset[str]) -> bool:
+    """True if the last name behind it stands in the passage, and has no other first name on the page."""
+    last = tokens[position + 1].key if position + 1 < len(tokens) and tokens[position + 1].is_name else ""
+    firsts = {first for first, second in page.full_names if second == last and first in page.names}
+    return last in keys and (tokens[position].key, last) in page.full_names and firsts <= {tokens[position].key}
 
 
 def _is_of_setting(token: Token, window: Passage, page: PageText) -> bool:
@@ -186,17 +195,20 @@ def _rounds_to(token: Token, other: Token) -> bool:
     return second != 0 and abs(first - second) <= _MAX_ROUNDING * abs(second)
 
 
-def _is_required(tokens: Sequence[Token], position: int) -> bool:
+def _is_required(tokens: Sequence[Token], position: int, page: PageText) -> bool:
     """True if a claim says something else without this word: figures, names, units, what is counted."""
     token = tokens[position]
     if token.is_figure or token.is_name or is_unit(token):
         return True
-    return position > 0 and tokens[position - 1].is_figure and token.text not in _VAGUE_COUNTED
+    is_vague = token.text in _VAGUE_COUNTED or token.key in page.definition
+    return position > 0 and tokens[position - 1].is_figure and not is_vague
 
 
 def _strength(tokens: Sequence[Token], position: int) -> int:
     """Return how much else a passage must have if it lacks this word: more for verbs, most for those of no class."""
     token = tokens[position]
-    if not is_verb(tokens, position) or token.text in vocab.LIGHT_VERBS:
+    following = tokens[position + 1].text if position + 1 < len(tokens) else ""
+    is_between = position > 0 and tokens[position - 1].is_name and following in vocab.DETERMINERS
+    if not (is_verb(tokens, position) or is_between) or token.text in vocab.LIGHT_VERBS:
         return 0
     return 1 if is_classified(token.key) else 2

@@ -101,6 +101,7 @@ def _setting_of(passages: Sequence[Passage]) -> tuple[Token, ...]:
     tokens = list[Token]()
     for number, passage in enumerate(passages[:MAX_SETTING_LINES]):
         if number and has_verb(passage.tokens):
+            tokens += [token for token in passage.tokens if token.key in passage.subject]
             break
         tokens += passage.tokens
     dates = [token for passage in passages for token in passage.tokens if _year_of(token)]
@@ -277,7 +278,9 @@ def _sentences(
         tokens = tokenize(sentence)
         subject_keys = clause_subjects(tokens)
         generic = bool(subject_keys) and is_generic(tokens, subject_keys)
-        subject = subject_keys | title if generic else subject_keys or previous
+        is_person = any(token.text in ("he", "she") for token in tokens)
+        implied = previous | title if is_person else previous
+        subject = subject_keys | title if generic else subject_keys or implied
         about_title = bool(subject & title) or generic
         following = sentences[position + 1] if position + 1 < len(sentences) else ""
         yield Passage(

@@ -25,7 +25,7 @@ derail leave jump come slip
 step resign quit leave down flee evacuate depart quit resign go exit abandon told order evacuation departure
 reduce cut decrease fall decline drop lower shrink limit lessen down
 limit restrict permit allow cap set exceed expose exposure permissible maximum most
-raise rise increase grow climb expand boost gain
+improve raise rise increase grow climb expand boost gain
 improve speed faster accelerate quick quicker
 slow slower delay
 lead head run govern direct coordinate chair manage oversee command administer control supervise leader leadership
@@ -35,7 +35,25 @@ live reside dwell inhabit settle home move
 keep hold house store preserve contain locate stay display situate lie stand hold maintain remain sit
 include contain comprise consist have feature hold count number cover encompass carry span run
 damage destroy wreck ruin burn flood harm devastate gut suffer lose hit affect spoil
-lose loss vanish disappear sink perish miss
+lose loss vanish disappear perish miss
+sink founder go down under
+survive survivor save rescue alive live
+install fit mount equip installation
+halt stop suspend block
+lawsuit suit sue action court
+collide collision strike hit crash
+remain leave left survive stay
+juvenile young larva fry
+aboard board
+blame find fault
+area range territory region habitat
+save protect rescue
+vanish disappear disappearance gone decline
+ignore disregard despite warn warning
+think believe estimate put suppose
+excessive fast speed
+fishing catch fisherman
+gravel stone
 overturn capsize tip flip
 collapse give fall way break
 restart resume reopen restore
@@ -134,13 +152,13 @@ _HARD = frozenset(
     map(
         stem,
         """destroy damage wreck ruin burn flood kill die dead murder hurt injure wound harm reject refuse criticise dismiss attack
-        condemn forbid ban sell steal rob forge poison lose fall rise increase decrease reduce grow decline drop shrink raise cut
+        condemn forbid ban sell steal rob forge poison lose fall rise increase decrease reduce drop shrink raise cut
         buy acquire close abolish dissolve defeat beat capture conquer seize surrender marry divorce bury demolish dismantle raze
         threaten cure cause shoot jail imprison arrest bribe blackmail betray deceive cheat spy haunt curse explode collapse sink
         crash bomb invade win withdraw cancel resign dismiss fire sue accuse convict fine deny praise support oppose approve
-        legal illegal secret stolen fake false fraud thief criminal prison crime guilty scandal corrupt corruption drunk drug
-        abandon vanish disappear leave flee save invent discover rig smuggle kidnap rape assassinate execute hang torture
-        male female first last biggest largest smallest oldest newest longest shortest tallest highest lowest""".split(),
+        secret stolen fake false fraud thief criminal prison crime guilty scandal corrupt corruption drunk drug
+        abandon vanish disappear flee invent rig smuggle kidnap rape assassinate execute hang torture
+        male female biggest largest smallest oldest newest longest shortest tallest highest lowest""".split(),
     )
 )
 """Stems that a passage must have, themselves or by another of their class."""
