@@ -255,7 +255,8 @@ class _Reader:
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
         names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
-        column = f"of {header} is" if keys_of(header) & names else header.lower()
+        is_named = any(token.key in names and token.text not in vocab.TOPIC_WORDS for token in tokenize(header))
+        column = f"of {header} is" if is_named else header.lower()
         if keys_of(first) & self._question & frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names):
             first = f"the {first}"  # A word behind another is a name if it is capitalised.
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"

@@ -21,6 +21,7 @@ _EVIDENCE = ((2, 0.6), (3, 0.7), (5, 0.75))
 """Number and share of the words of a claim that its passage must have: with its verbs, without one that has a class, and
 without one that has none.
 """
+MIN_DEMONYM = 4
 MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
@@ -74,7 +75,7 @@ def find_paraphrased(tokens: Sequence[Token], page: PageText) -> Iterator[Passag
 
 def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -> bool:
     """True if a passage has all that carries a claim, and most of what describes."""
-    absent, present, said, strongest, figures = set[int](), 0, 0, 0, 0
+    absent, present, said, strongest, anchors = set[int](), 0, 0, 0, 0
     keys = window.keys
     for position, token in enumerate(tokens):
         if not token.has_content:
@@ -87,11 +88,13 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         absent |= set() if is_present else {position}
         present += is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
-        figures += token.is_figure
+        is_anchor = token.is_figure or (token.is_name and token.key not in page.title)
+        anchors += is_anchor
         said += is_relation and is_present and token.key not in window.context - keys
     least, share = _EVIDENCE[strongest] if absent else (1, 0)
     is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
-    return (said > 0 or figures > 1) and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
+    is_light = all(tokens[n].text in vocab.LIGHT_VERBS for n in absent)
+    return (said > 0 or (anchors > 1 and is_light)) and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
 
 
 def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
@@ -160,14 +163,32 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
             matches_figure(token, other) or (is_rounded and _rounds_to(token, other))
             for other in window.tokens
             if other.is_figure
-        ) or _is_of_setting(token, window, page)
+        ) or _is_of_setting(token, window, page) or _is_span(tokens, position, page)
     if token.key in keys or token.key in window.context or token.key in page.title:
         return True
-    if token.is_name and _is_known_first_name(tokens, position, page, keys):
+    if token.is_name and (_is_known_first_name(tokens, position, page, keys) or _is_demonym(token, keys)):
         return True
     if token.is_name:
         return any(token.key == other.key for other in page.setting) or any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
     return share_class(token.key, keys | page.title)
+
+
+def _is_span(tokens: Sequence[Token], position: int, page: PageText) -> bool:
+    """True for the number in "five years later" if two years of the page lie so far apart."""
+    following = {token.text for token in tokens[position + 1 : position + 4]}
+    if tokens[position].kind != "number" or not following & {"year", "years"} or not tokens[position].key.isdigit():
+        return False
+    span = int(tokens[position].key)
+    is_relative = bool(following & {"later", "earlier", "after", "before"})
+    return is_relative and any(year + span in page.years for year in page.years)
+
+
+def _is_demonym(token: Token, keys: frozenset[str]) -> bool:
+    """True if a name and one of the passage are those of a country and its people: Italy, Italian."""
+    stem_of_name = token.text[:MIN_DEMONYM]
+    return len(stem_of_name) == MIN_DEMONYM and any(
+        key.startswith(stem_of_name) and (key + " " + token.text).replace(" ", "|").find("ian") > 0 for key in keys
+    )
 
 
 def _is_known_first_name(tokens: Sequence[Token], position: int, page: PageText, keys: frozenset[str]) -> bool:

@@ -65,6 +65,8 @@ class PageText:
     """Pairs of words that stand together as a name."""
     names: frozenset[str]
     """Keys of all its words that are names."""
+    years: frozenset[int]
+    """Years that it names."""
     setting: tuple[Token, ...]
     """Tokens of its title and of the lines without a verb above its text, such as a place and a date."""
     places: Mapping[str, frozenset[int]]
@@ -89,7 +91,8 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     subjects = _all_subjects(passages)
     names = frozenset(token.key for passage in passages for token in passage.tokens if token.is_name)
     return PageText(
-        windows, title, kind, definition, subjects, len(passages), keys, full_names, names, _setting_of(passages),
+        windows, title, kind, definition, subjects, len(passages), keys, full_names, names,
+        frozenset(int(year) for one in passages for token in one.tokens if (year := _year_of(token))), _setting_of(passages),
         _index(windows),
     )  # fmt: skip
 

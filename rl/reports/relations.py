@@ -267,7 +267,7 @@ def _governor(tokens: Sequence[Token], position: int) -> int | None:
 
 def _governs(tokens: Sequence[Token], position: int) -> bool:
     token = tokens[position]
-    return token.has_content and not token.is_figure and not token.is_name
+    return token.has_content and not token.is_figure and not token.is_name and token.text not in ("people", "persons")
 
 
 def _distance(tokens: Sequence[Token], first: int, second: int) -> int:

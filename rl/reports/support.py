@@ -150,7 +150,7 @@ def _clause_bounds(tokens: Sequence[Token]) -> list[int]:
     bounds = [0]
     for position, token in enumerate(tokens):
         is_label = token.key == ":" and len(content(tokens[:position])) <= 4
-        is_cut = token.is_break or token.text == "with" or _opens_participle(tokens, position)
+        is_cut = token.is_break or token.text in ("with", "to", "for", "under", "after") or _opens_participle(tokens, position)
         if position and is_cut and not is_label and len(bounds) < MAX_CLAUSES:
             bounds.append(position)
     return [*bounds, len(tokens)]

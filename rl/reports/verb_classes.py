@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from webemu.rl.reports.words import stem
 
 _CLASSES = """
-begin start open commence enter business found establish set create launch initiate originate form emerge introduce founder founding origin beginning incorporate
+begin start open commence enter business operate operation found establish set create launch initiate originate form emerge introduce founder founding origin beginning incorporate
 make build construct create produce develop design write compose draw manufacture publish release assemble rewrite craft author paint print erect issue appear prepare compile record
 publish release appear issue launch announce available unveil follow debut premiere arrive publication introduce ship come
 find discover isolate identify detect describe show prove determine settle reveal demonstrate confirm establish observe recognise conclude resolve solve clarify obtain
@@ -55,6 +55,41 @@ excessive fast speed
 fishing catch fisherman
 gravel stone
 overturn capsize tip flip
+premiere perform stage play hear debut first performance
+emigrate flee escape go flight exile leave
+expel throw out dismiss remove
+supply write provide author deliver
+play music pianist piano musician
+conduct baton conductor
+modernise renew replace upgrade refurbish renovate renewal modernisation replacement
+abandon give plan scrap cancel drop
+dismantle take down disassemble
+resettle relocate displace evacuate rehouse
+depend need rely
+main chief key headline important principal
+novelty feature new
+output capacity power produce generate production yield
+surrounding near
+call name describe headline
+head director lead direct chief
+cooperate collaborate
+match game fixture play
+score goal point
+population inhabitant people
+hire recruit engage
+school pupil student
+inspire influence base
+name rename
+wide span
+sign contract agreement deal
+agree accept
+research study
+patient case
+side effect
+student pupil teach
+medicine drug treatment
+illness disease sickness
+fund finance pay money cost
 collapse give fall way break
 restart resume reopen restore
 focus concentrate specialise turn
