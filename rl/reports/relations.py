@@ -225,7 +225,7 @@ def _sentence_number(tokens: Sequence[Token], position: int) -> int:
 
 
 def _has_break(tokens: Sequence[Token], first: int, second: int) -> bool:
-    return any(token.is_break for token in tokens[min(first, second) : max(first, second)])
+    return any(token.is_break and token.key != ":" for token in tokens[min(first, second) : max(first, second)])
 
 
 def _belongs_elsewhere(token: Token, role: str, governor: str, passage: Sequence[Token]) -> bool:
