@@ -25,6 +25,8 @@ _OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])
 """Words whose negation says the other one: what is closed is not open."""
 LEAD_PASSAGES = 3
 """Passages at the top of a page that say what all of it is about."""
+_CUTS = frozenset(("with", "to", "for", "under", "after"))
+"""Prepositions at which a claim may be cut."""
 MAX_WINDOWS = 40
 """Passages that are compared with a piece, those with most of its words first."""
 
@@ -136,6 +138,8 @@ def _without(claim: Claim, positions: set[int]) -> Claim:
 def _piece_claim(claim: Claim, piece: tuple[Token, ...]) -> Claim:
     """Return the claim of a piece: about its own subject if it has one, else about that of the whole."""
     start = next((n for n, token in enumerate(piece) if not token.is_break), 0)
+    if start < len(piece) and piece[start].text in _CUTS and not has_verb(piece):
+        return replace(claim, tokens=piece, subject=frozenset(), is_vague=False)
     subject_keys = subject_of(piece[start:]) if has_verb(piece) else frozenset()
     return replace(
         claim,
@@ -150,7 +154,7 @@ def _clause_bounds(tokens: Sequence[Token]) -> list[int]:
     bounds = [0]
     for position, token in enumerate(tokens):
         is_label = token.key == ":" and len(content(tokens[:position])) <= 4
-        is_cut = token.is_break or token.text in ("with", "to", "for", "under", "after") or _opens_participle(tokens, position)
+        is_cut = token.is_break or token.text in _CUTS or _opens_participle(tokens, position)
         if position and is_cut and not is_label and len(bounds) < MAX_CLAUSES:
             bounds.append(position)
     return [*bounds, len(tokens)]

@@ -156,7 +156,9 @@ _IRREGULAR = """
     user|live lived lives|person people persons|man men|woman women|child children|foot feet|bury buried
     burial|marry married marriage|house housed houses housing|employ employment employee employees|choose
     choice|translate translation translations|move movement|cure|defend defense defence|lay laid|lie lain
-    lying|bring brought|catch caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
+    lying|flee fled|freeze froze frozen|hang hung|hide hid hidden|lend lent|seek sought|shake shook shaken|shrink shrank
+    shrunk|stick stuck|sweep swept|swear swore sworn|tear tore torn|weave wove woven|breed bred|become became|hear
+    heard|overcome overcame|undertake undertook|deal dealt|dig dug|get got|blow blew blown|bring brought|catch caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
     ceded cession|sign signed signature|open opened opens opening"""
 IRREGULAR_FORMS = {word: group.split()[0] for group in _IRREGULAR.split("|") for word in group.split()}
 """First form of a word by each of its irregular forms."""
