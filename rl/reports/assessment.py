@@ -55,10 +55,14 @@ _ATTRIBUTION = re.compile(
     r"|records?|shows?|writes?|described?|describes|calls)\s+(?:that\s+|(?=[\"“])))",
     re.IGNORECASE,
 )
-_SOURCE_WORDS = vocab.FRAME_WORDS | vocab.GENERIC_NOUNS | frozenset(
-    "account entry museum documentation blog post wikipedia encyclopedia encyclopaedia lexicon official data sheet press"
-    " news brigade authorities ministry developers maintainers authors researchers study survey style notes same second"
-    " first other account record records diary manual handbook guide sites paper".split()
+_SOURCE_WORDS = (
+    vocab.FRAME_WORDS
+    | vocab.GENERIC_NOUNS
+    | frozenset(
+        "account entry museum documentation blog post wikipedia encyclopedia encyclopaedia lexicon official data sheet press"
+        " news brigade authorities ministry developers maintainers authors researchers study survey style notes same second"
+        " first other account record records diary manual handbook guide sites paper".split()
+    )
 )
 Status = Literal["none", "borne", "refuted", "open"]
 
@@ -154,10 +158,9 @@ class _Reader:
             return "none"
         if self._asked and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
             asked = re.sub(r"[?\W]+$", "", self._asked)
-            return self._claim_status(f"{asked} {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
-        if len(content(tokenize(text))) <= MAX_LABEL_WORDS and not has_verb(tokenize(text)) and text.rstrip(" *_").endswith((".", ":")):
-            if self._heading_status(statement, text) == "none":
-                return "borne" if any(token.is_figure for token in tokenize(text)) else "none"
+            return self._claim_status(f"{asked} : {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
+        if _is_label(text) and self._heading_status(statement, text) == "none":
+            return "none"
         if _is_word_list(text):
             return "open"
         status = self._sentence_status(statement)
@@ -170,7 +173,11 @@ class _Reader:
         tokens = tokenize(text)
         words_with_content = content(tokens)
         if _NOT_FOUND.match(text) and not any(token.is_figure for token in words_with_content) and " that " not in text:
-            return not re.match(r"\W*(?:the |these |my )?(?:sources?|pages?|documents?)\s+(?:say|mention|state|give|provide|name)", text, re.I)
+            return not re.match(
+                r"\W*(?:the |these |my )?(?:sources?|pages?|documents?)\s+(?:say|mention|state|give|provide|name)",
+                text,
+                re.I,
+            )
         if any(is_denial(token) for token in tokens) or denies_previous(text):
             return False
         if text.rstrip().endswith("?") and _WH_QUESTION.match(text):
@@ -227,7 +234,9 @@ class _Reader:
             return False
         known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
         topical = [self._is_framing(token, vocab.TOPIC_WORDS) or token.key in known for token in words]
-        names_known = all(ok for token, ok in zip(words, topical, strict=True) if token.is_name and token is not words[0])
+        names_known = all(
+            ok for token, ok in zip(words, topical, strict=True) if token.is_name and token is not words[0]
+        )
         return 2 * sum(topical) >= len(words) and names_known
 
     def _are_names(self, tokens: Sequence[Token], ids: Iterable[str]) -> bool:
@@ -257,7 +266,11 @@ class _Reader:
         names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
         is_named = any(token.key in names and token.text not in vocab.TOPIC_WORDS for token in tokenize(header))
         column = f"of {header} is" if is_named else header.lower()
-        if keys_of(first) & self._question & frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names):
+        if (
+            keys_of(first)
+            & self._question
+            & frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names)
+        ):
             first = f"the {first}"  # A word behind another is a name if it is capitalised.
         text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
@@ -333,6 +346,13 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
+
+
+def _is_label(text: str) -> bool:
+    """True for a few words without a verb and a figure, such as "Commercial history."."""
+    tokens = tokenize(text)
+    is_short = len(content(tokens)) <= MAX_LABEL_WORDS and text.rstrip(" *_").endswith((".", ":"))
+    return is_short and not has_verb(tokens) and not any(token.is_figure for token in tokens)
 
 
 def _is_word_list(text: str) -> bool:

@@ -26,9 +26,13 @@ MAX_ABSENT = 4
 """Words of a claim that its passage may lack."""
 _ROUNDING = frozenset("about around roughly nearly almost approximately some over under circa ca approx than".split())
 _MAX_ROUNDING = Decimal("0.03")
-_VAGUE_COUNTED = frozenset("people persons units copies pieces items times x dead deaths animals individuals specimens young".split())
+_VAGUE_COUNTED = frozenset(
+    "people persons units copies pieces items times x dead deaths animals individuals specimens young".split()
+)
 _INNER = frozenset("a an the its his her their this that these those of all any each".split())
-_TELLING = frozenset("after because by as against despite with without for under to from due for like amid on of into in at".split())
+_TELLING = frozenset(
+    "after because by as against despite with without for under to from due for like amid on of into in at".split()
+)
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
 _ANTONYMS = """male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband wife
 |brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase decrease|grow shrink|oldest
@@ -94,14 +98,21 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
     least, share = _EVIDENCE[strongest] if absent else (1, 0)
     is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
     is_light = all(tokens[n].text in vocab.LIGHT_VERBS for n in absent)
-    return (said > 0 or (anchors > 1 and is_light)) and is_most and not _lacks_phrase(absent, tokens) and not _lacks_clause(absent, tokens)
+    return (
+        (said > 0 or (anchors > 1 and is_light))
+        and is_most
+        and not _lacks_phrase(absent, tokens)
+        and not _lacks_clause(absent, tokens)
+    )
 
 
 def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
     """True if a passage has the opposite of a word of the claim, or of its "at least", and not the word itself."""
     keys, texts = window.keys, " ".join(token.text for token in window.tokens)
     for position, token in enumerate(tokens):
-        if token.text == "sold" and ({"to", "for"} & _texts(tokens, position + 1) or vocab.BE_FORMS & _texts(tokens, position - 2)):
+        if token.text == "sold" and (
+            {"to", "for"} & _texts(tokens, position + 1) or vocab.BE_FORMS & _texts(tokens, position - 2)
+        ):
             continue  # Who is sold to another is bought by it.
         opposites = _OPPOSITES.get(token.key, set()) if token.key not in keys else set()
         is_sold = token.text in ("sold", "sells")
@@ -159,17 +170,23 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
     token = tokens[position]
     if token.is_figure:
         is_rounded = any(other.text in _ROUNDING for other in tokens[max(0, position - 3) : position])
-        return any(
-            matches_figure(token, other) or (is_rounded and _rounds_to(token, other))
-            for other in window.tokens
-            if other.is_figure
-        ) or _is_of_setting(token, window, page) or _is_span(tokens, position, page)
+        return (
+            any(
+                matches_figure(token, other) or (is_rounded and _rounds_to(token, other))
+                for other in window.tokens
+                if other.is_figure
+            )
+            or _is_of_setting(token, window, page)
+            or _is_span(tokens, position, page)
+        )
     if token.key in keys or token.key in window.context or token.key in page.title:
         return True
     if token.is_name and (_is_known_first_name(tokens, position, page, keys) or _is_demonym(token, keys)):
         return True
     if token.is_name:
-        return any(token.key == other.key for other in page.setting) or any(full <= keys | page.title for full in _FULL_FORMS.get(token.text, ()))
+        return any(token.key == other.key for other in page.setting) or any(
+            full <= keys | page.title for full in _FULL_FORMS.get(token.text, ())
+        )
     return share_class(token.key, keys | page.title)
 
 

@@ -117,7 +117,13 @@ def _year_of(token: Token) -> str:
     """Return the year of a date, or a number that looks like one; empty if there is none."""
     if token.kind == "date":
         return token.key[:4].replace("????", "")
-    is_year = token.kind == "number" and len(token.key) == 4 and token.text == token.key and token.key.isdigit() and "1000" <= token.key < "2100"
+    is_year = (
+        token.kind == "number"
+        and len(token.key) == 4
+        and token.text == token.key
+        and token.key.isdigit()
+        and "1000" <= token.key < "2100"
+    )
     return token.key if is_year else ""
 
 
@@ -314,7 +320,9 @@ def _chain(passage: Passage, previous: frozenset[str]) -> frozenset[str]:
 
 def _has_object_pronoun(tokens: Sequence[Token]) -> bool:
     is_possessive = bool(tokens) and tokens[0].text in ("its", "his", "her", "their")
-    return is_possessive or any(token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:])
+    return is_possessive or any(
+        token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:]
+    )
 
 
 def denies_previous(sentence: str) -> bool:
@@ -337,9 +345,7 @@ def _row_passage(
     """
     has_header = len(cells) >= 3 and len(header) == len(cells)
     joined = (
-        " ; ".join(
-            f"{head.lower()} {cell}" for head, cell in zip(header, cells, strict=True)
-        )
+        " ; ".join(f"{head.lower()} {cell}" for head, cell in zip(header, cells, strict=True))
         if has_header
         else " ; ".join(cells)
         if len(cells) > 2

@@ -82,11 +82,7 @@ def _split_at_cause(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
 def _conflict(claim: Sides, passage: Sides, names: frozenset[str]) -> bool:
     """True if the sides are exchanged, or if both have names and not the same ones: other nouns may be paraphrased."""
     if claim.is_bare or passage.is_bare:
-        return (
-            claim.is_bare
-            and passage.is_bare
-            and _differ(claim.agents & names, passage.agents & names)
-        )
+        return claim.is_bare and passage.is_bare and _differ(claim.agents & names, passage.agents & names)
     # All words of a name must stand on the other side: brothers share theirs.
     agents_swapped = bool(claim.agents) and claim.agents <= passage.patients
     patients_swapped = bool(claim.patients) and claim.patients <= passage.agents

@@ -25,6 +25,7 @@ _OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])
 """Words whose negation says the other one: what is closed is not open."""
 LEAD_PASSAGES = 3
 """Passages at the top of a page that say what all of it is about."""
+_END = Token("stop", ".", ".")
 _CUTS = frozenset(("with", "to", "for", "under", "after"))
 """Prepositions at which a claim may be cut."""
 MAX_WINDOWS = 40
@@ -376,7 +377,15 @@ def _has_opposite(token: Token, window: Passage) -> bool:
 
 def _keeps_reserve(tokens: Sequence[Token], window: Passage) -> bool:
     """True if a claim keeps the reserve of its passage: what was planned or is rumoured is not stated as done."""
-    cues = {token.key for token in window.tokens if token.text in vocab.UNREAL_CUES and not token.is_negated}
+    keys, cues, clause = {token.key for token in content(tokens)}, set[str](), list[Token]()
+    for token in (*window.tokens, _END):
+        if token.kind != "stop":
+            clause.append(token)
+            continue
+        # A clause without a word of the claim, such as ", proposed since 1970,", does not bear on it.
+        if keys & {one.key for one in content(clause)}:
+            cues |= {one.key for one in clause if one.text in vocab.UNREAL_CUES and not one.is_negated}
+        clause.clear()
     words = {token.text for token in tokens}
     return not cues or bool(cues & {token.key for token in tokens}) or bool(words & (vocab.HEDGES | vocab.UNREAL_CUES))
 

@@ -55,6 +55,21 @@ excessive fast speed
 fishing catch fisherman
 gravel stone
 overturn capsize tip flip
+attract see draw watch viewer spectator people audience visitor
+screen show broadcast air
+eradicate exterminate eliminate remove rid
+shoot shooting film
+want demand ask request insist
+remove cut delete
+person people viewer spectator guest customer reader
+camera cameraman photograph
+also
+peak summit top mountain
+population number pair
+release come out
+star lead part role play
+screenplay script write
+recover grow rise
 premiere perform stage play hear debut first performance
 emigrate flee escape go flight exile leave
 expel throw out dismiss remove

@@ -138,6 +138,14 @@ NUMBER_WORDS = {
         " seventeen eighteen nineteen".split()
     )
 } | {word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+ORDINALS = {
+    word: number
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+        " sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
+    )
+}
 SCALE_WORDS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONTHS = "january february march april may june july august september october november december".split()
 

@@ -80,7 +80,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
     # ["it", "was", "build", "on", "1931-03-04", "."]
     """
     plain = unicodedata.normalize("NFC", text[: 20 * MAX_TOKENS])
-    tokens = list(_merge_number_words(list(_iterate_tokens(plain))))
+    tokens = list(_merge_number_words(_join_pairs(list(_iterate_tokens(plain)))))
     return tuple(_mark_negations(_share_years(tokens)[:MAX_TOKENS]))
 
 
@@ -197,6 +197,24 @@ def _merge_number_words(tokens: list[Token]) -> Iterator[Token]:
             position += 1
 
 
+def _join_pairs(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with "square kilometres" as one unit, and "19th century" and "nineteenth century" as one number."""
+    joined = list[Token]()
+    for token in tokens:
+        before = joined[-1].text if joined else ""
+        if before in _POWERS and is_unit(token):
+            unit = f"{token.text.removesuffix('s')}{_POWERS[before]}"
+            joined[-1] = Token("word", stem(unit), unit)
+        elif token.text in _ORDINAL_ENDS and joined and joined[-1].kind == "number":
+            continue
+        elif token.text in ("century", "centuries") and before in vocab.ORDINALS:
+            joined[-1] = Token("number", str(vocab.ORDINALS[before]), before)
+            joined.append(token)
+        else:
+            joined.append(token)
+    return joined
+
+
 def _read_number(run: list[str]) -> int:
     total = current = 0
     for word in run:
@@ -233,7 +251,9 @@ def _mark_negations(tokens: list[Token]) -> list[Token]:
     """Return the tokens with `is_negated` where an odd number of negations and denials covers them."""
     flags = [False] * len(tokens)
     for position, token in enumerate(tokens):
-        is_rather_than = token.text == "rather" and any(other.text == "than" for other in tokens[position + 1 : position + 2])
+        is_rather_than = token.text == "rather" and any(
+            other.text == "than" for other in tokens[position + 1 : position + 2]
+        )
         if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack") or is_rather_than:
             _flip(flags, position + 1, _clause_end(tokens, position))
         elif is_denial(token) and not (token.text == "lie" and not _is_noun(tokens, position)):
@@ -269,6 +289,8 @@ def _denied_span(tokens: Sequence[Token], position: int) -> tuple[int, int]:
     return (position + 1, len(tokens)) if colon == len(tokens) or position < 2 else (position + 1, colon)
 
 
+_POWERS = {"square": 2, "cubic": 3}
+_ORDINAL_ENDS = frozenset(("st", "nd", "rd", "th"))
 _SUFFIXES = ("ies", "es", "s", "ing", "ed", "ment", "ness", "ion", "ly", "al", "er", "or", "y", "e")
 _MIN_STEM = {"er": 4, "or": 4, "y": 5, "al": 4, "ion": 4, "ment": 4, "e": 3, "s": 3, "es": 3}
 _VOWEL = re.compile(r"[aeiouy]")
