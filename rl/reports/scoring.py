@@ -69,13 +69,13 @@ def coverage(record: EpisodeRecord) -> float:
 
 
 def accuracy(record: EpisodeRecord) -> float:
-    """Return the smaller of coverage and precision; a precision below one half is squared and doubled first.
+    """Return the smaller of coverage and precision, squared and doubled below one half.
 
     A true sentence in words that no rule knows is missed by both, and should not cost twice, as it would if they were
     multiplied. What is false for the most part earns next to nothing.
     """
-    true_share = precision(record)
-    return min(coverage(record), true_share if true_share >= HALF else 2 * true_share * true_share)
+    share = min(coverage(record), precision(record))
+    return share if share >= HALF else 2 * share * share
 
 
 def precision(record: EpisodeRecord) -> float:

@@ -25,6 +25,8 @@ _OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])
 """Words whose negation says the other one: what is closed is not open."""
 LEAD_PASSAGES = 3
 """Passages at the top of a page that say what all of it is about."""
+MIN_AGREEING = 5
+"""Words of a claim for each of its words that is denied on one side alone."""
 _END = Token("stop", ".", ".")
 _CUTS = frozenset(("with", "to", "for", "under", "after"))
 """Prepositions at which a claim may be cut."""
@@ -320,13 +322,15 @@ def _same_polarity_of_verbs(tokens: Sequence[Token], window: Passage) -> bool:
     differ = total = 0
     for position, token in enumerate(tokens):
         matches = [other for other in window.tokens if _is_same(token, other)] if token.has_content else []
+        if not matches and is_verb(tokens, position):
+            matches = [other for other in window.tokens if share_class(token.key, (other.key,))]
         if not matches:
             continue
         is_different = all(other.is_negated != token.is_negated for other in matches)
         if is_different and is_verb(tokens, position):
             return False
         differ, total = differ + is_different, total + 1
-    return 3 * differ <= total
+    return MIN_AGREEING * differ <= total
 
 
 def _is_about(claim: Claim, window: Passage, page: PageText) -> bool:
