@@ -1,7 +1,7 @@
-"""Support of a claim in other words: its figures, names and relation words stand in one passage, and most of the others.
+"""Support of a claim in other words: its figures and names stand in one passage, and most of its other words.
 
-`support.py` asks for every word. Here words that only describe may be absent, those that carry the claim may not: verbs,
-what is counted, units, and who or what the claim is about. Synonyms count as the same word.
+`support.py` asks for every word. Here words that only describe may be absent. Those that carry the claim may not: figures,
+names, units, what is counted, and verbs that say something hard. Words of one class count as the same word.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ _TELLING = frozenset(
     "after because by as against despite with without for under to from due for like amid on of into in at".split()
 )
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
-_ANTONYMS = """male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband wife
-|brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase decrease|grow shrink|oldest
-newest|old new|large small|largest smallest|long short|longest shortest|tall low|high low|highest lowest|deep shallow|before after
-|cheap expensive|left right|public private|hot cold|warm cold|strong weak|support oppose|accept reject|begin end|start end|open
-close|import export|birth death|bear die|true false|fast slow|faster slower|light heavy|thin thick|soft hard|dry wet|rich poor|early late|earlier later
-|upper lower|front rear|day night|summer winter|spring autumn|above below|inside outside|build demolish|found dissolve|raise cut|raise reduce|rise cut|rise reduce
-|add remove|allow forbid|permit ban|soluble insoluble|legal illegal|guilty innocent|majority minority|online offline|enable disable|attack
-defend|arrive leave|teach study|marry divorce|gain lose|save destroy|adult juvenile|cause cure|safe dangerous|appoint dismiss
-|praise criticise|major minor|doubled halved|hired dismissed|mild severe|common rare|even odd|acid base|single double"""
+_ANTONYMS = """
+male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband
+wife|brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase
+decrease|grow shrink|oldest newest|old new|large small|largest smallest|long short|longest shortest|tall low|high
+low|highest lowest|deep shallow|before after|cheap expensive|left right|public private|hot cold|warm cold|strong
+weak|support oppose|accept reject|begin end|start end|open close|import export|birth death|bear die|true false|fast
+slow|faster slower|light heavy|thin thick|soft hard|dry wet|rich poor|early late|earlier later|upper lower|front
+rear|day night|summer winter|spring autumn|above below|inside outside|build demolish|found dissolve|raise cut|raise
+reduce|rise cut|rise reduce|add remove|allow forbid|permit ban|soluble insoluble|legal illegal|guilty
+innocent|majority minority|online offline|enable disable|attack defend|arrive leave|teach study|marry divorce|gain
+lose|save destroy|adult juvenile|cause cure|safe dangerous|appoint dismiss|praise criticise|major minor|doubled
+halved|hired dismissed|mild severe|common rare|even odd|acid base|single double
+"""
 _SELL = stem("sell")
 _OPPOSITES: dict[str, set[str]] = {}
 for _pair in _ANTONYMS.split("|"):

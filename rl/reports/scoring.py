@@ -29,8 +29,8 @@ MIN_DIGITS = 3
 HALF = 0.5
 """Share of true claims below which a report earns less than that share."""
 FREE_STATEMENTS, FREE_PER_CLAIM = 2, 1
-"""Supported statements in own words that a report may have beyond what the task asks for: in any case, and for each of its
-claims, which are a choice of what its pages say. Its length is bounded as well.
+"""Supported statements in own words that a report may have beyond what the task asks for: in any case, and for each
+of its claims, which are a choice of what its pages say. The length of a report is bounded as well.
 """
 
 

@@ -13,21 +13,16 @@ from typing import Literal
 from webemu.rl.reports import vocabulary as vocab
 from webemu.rl.reports.paraphrase import find_paraphrased, is_opposite
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
+from webemu.rl.reports.polarity import has_opposite, has_same_polarity, has_same_polarity_of_verbs, keeps_reserve
 from webemu.rl.reports.relations import contradicts
 from webemu.rl.reports.verb_classes import share_class
-from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem, tokenize
+from webemu.rl.reports.words import Token, content, is_unit, matches_figure, tokenize
 
 Verdict = Literal["borne", "refuted", "open"]
 MAX_CLAUSES = 12
 """Pieces that a claim may be cut into."""
-_PAIRS = (("open", "closed"), ("allow", "forbid"), ("safe", "dangerous"), ("alive", "dead"), ("possible", "impossible"))
-_OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])}
-"""Words whose negation says the other one: what is closed is not open."""
 LEAD_PASSAGES = 3
 """Passages at the top of a page that say what all of it is about."""
-MIN_AGREEING = 5
-"""Words of a claim for each of its words that is denied on one side alone."""
-_END = Token("stop", ".", ".")
 _CUTS = frozenset(("with", "to", "for", "under", "after"))
 """Prepositions at which a claim may be cut."""
 MAX_WINDOWS = 40
@@ -235,7 +230,7 @@ def _finds(token: Token, window: Passage, page: PageText, claim: Claim) -> bool:
         return any(matches_figure(token, other) for other in window.tokens if other.is_figure)
     if any(token.key == other.key for other in window.tokens) or token.key in window.context:
         return True
-    if _has_opposite(token, window):
+    if has_opposite(token, window):
         return True
     position = claim.tokens.index(token)
     before = claim.tokens[position - 1].text if position else ""
@@ -288,8 +283,8 @@ def _agrees(claim: Claim, window: Passage, page: PageText) -> bool:
     if not _is_about(claim, window, page):
         return False
     return (
-        _same_polarity(claim.tokens, window)
-        and _keeps_reserve(claim.tokens, window)
+        has_same_polarity(claim.tokens, window)
+        and keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
     )
 
@@ -311,26 +306,10 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
         return False
     return (
         not is_opposite(claim.tokens, window)
-        and _same_polarity_of_verbs(claim.tokens, window)
-        and _keeps_reserve(claim.tokens, window)
+        and has_same_polarity_of_verbs(claim.tokens, window)
+        and keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
     )
-
-
-def _same_polarity_of_verbs(tokens: Sequence[Token], window: Passage) -> bool:
-    """True if no verb and at most a few other words are denied on one side alone."""
-    differ = total = 0
-    for position, token in enumerate(tokens):
-        matches = [other for other in window.tokens if _is_same(token, other)] if token.has_content else []
-        if not matches and is_verb(tokens, position):
-            matches = [other for other in window.tokens if share_class(token.key, (other.key,))]
-        if not matches:
-            continue
-        is_different = all(other.is_negated != token.is_negated for other in matches)
-        if is_different and is_verb(tokens, position):
-            return False
-        differ, total = differ + is_different, total + 1
-    return MIN_AGREEING * differ <= total
 
 
 def _is_about(claim: Claim, window: Passage, page: PageText) -> bool:
@@ -353,45 +332,6 @@ def _is_about(claim: Claim, window: Passage, page: PageText) -> bool:
     if unknown and (unknown & page.subjects or not subject & window.subject):
         return False
     return not subject & page.title or bool(subject & about) or bool(window.subject & claim_keys)
-
-
-def _same_polarity(tokens: Sequence[Token], window: Passage) -> bool:
-    """True if what the claim denies is denied in the passage, and the reverse. Words of the subject are left out."""
-    subject = subject_of(tokens)
-    # "Not open to the public" is affirmed by "closed to the public".
-    is_turned = any(_has_opposite(token, window) for token in tokens)
-    for token in content(tokens):
-        matches = [other for other in window.tokens if _is_same(token, other)]
-        is_negated = token.is_negated and not is_turned
-        is_compared = bool(matches) and (is_negated or token.key not in subject)
-        if is_compared and all(other.is_negated != is_negated for other in matches):
-            return False
-    return True
-
-
-def _is_same(token: Token, other: Token) -> bool:
-    return matches_figure(token, other) if token.is_figure and other.is_figure else token.key == other.key
-
-
-def _has_opposite(token: Token, window: Passage) -> bool:
-    """True if a negated word has its opposite in a passage."""
-    opposite = _OPPOSITES.get(token.key) if token.is_negated else None
-    return any(other.key == opposite and not other.is_negated for other in window.tokens)
-
-
-def _keeps_reserve(tokens: Sequence[Token], window: Passage) -> bool:
-    """True if a claim keeps the reserve of its passage: what was planned or is rumoured is not stated as done."""
-    keys, cues, clause = {token.key for token in content(tokens)}, set[str](), list[Token]()
-    for token in (*window.tokens, _END):
-        if token.kind != "stop":
-            clause.append(token)
-            continue
-        # A clause without a word of the claim, such as ", proposed since 1970,", does not bear on it.
-        if keys & {one.key for one in content(clause)}:
-            cues |= {one.key for one in clause if one.text in vocab.UNREAL_CUES and not one.is_negated}
-        clause.clear()
-    words = {token.text for token in tokens}
-    return not cues or bool(cues & {token.key for token in tokens}) or bool(words & (vocab.HEDGES | vocab.UNREAL_CUES))
 
 
 def claim_of(text: str, antecedents: frozenset[str], section: frozenset[str] = frozenset()) -> Claim:

@@ -95,7 +95,8 @@ TOPIC_WORDS = FRAME_WORDS | _words(
     science method methods analysis comparison similarities differences difference common other further
     additional basic basics essential essentials quick glance takeaway takeaways highlights core profile
     biography equipment operator operation facilities facility staff team structure organisation organization
-    executive health environmental incident incidents accident accidents biology ecology politics governance organization
+    executive health environmental incident incidents accident accidents biology ecology politics governance
+    organization
     commercial corporate legal social physical chemical technical military political economic cultural scientific early
     late key core results record records achievements achievement honours honors recognition works work writings
     release releases version versions features performance benchmark benchmarks support compatibility licence license
@@ -107,7 +108,8 @@ TOPIC_WORDS = FRAME_WORDS | _words(
     commemoration namesakes marriage children parents ancestry youth studies training teaching retirement old age
     engineering materials cost opening traffic toll tolls closure repairs renovation reconstruction dimensions span
     ownership headquarters brands markets competitors lawsuits lawsuit controversy controversies scandal scandals
-    crisis recovery bankruptcy litigation lawsuits dispute disputes war wartime postwar damage growth decline revival crash
+    crisis recovery bankruptcy litigation lawsuits dispute disputes war wartime postwar damage growth decline
+    revival crash
     myths legends misconceptions numbers statistics patents inventions awards partners staff turnover short long answer
     winner losers runner-up runner seats share leadership observers observation fairness integrity
     candidates candidate campaign result turnout polling voting seats coalition polls voters electorate
@@ -118,8 +120,10 @@ TOPIC_WORDS = FRAME_WORDS | _words(
 """Words of headings and labels. One of these and of words of its section alone states no fact."""
 UNIT_WORDS = _words(
     """metre kilometre centimetre millimetre mile foot feet inch yard gram kilogram milligram mg tonne ton litre
-    hectare acre percent euro dollar pound crown thaler franc krone kroner krona rouble yen rupee peso cent degree hour minute second day week month year
-    kilometre2 metre2 metre3 centimetre3 kilometre3 kilobyte megabyte gigabyte terabyte ppm mi2 km2 m2 watt kilowatt megawatt volt"""
+    hectare acre percent euro dollar pound crown thaler franc krone kroner krona rouble yen rupee peso cent degree
+    hour minute second day week month year
+    kilometre2 metre2 metre3 centimetre3 kilometre3 kilobyte megabyte gigabyte terabyte ppm mi2 km2 m2 watt kilowatt
+    megawatt volt"""
 )
 """Words that follow a number and say nothing without it."""
 UNIT_SIGNS = {
@@ -141,7 +145,8 @@ NUMBER_WORDS = {
 ORDINALS = {
     word: number
     for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+        " fourteenth fifteenth"
         " sixteenth seventeenth eighteenth nineteenth twentieth".split(),
         1,
     )
@@ -166,7 +171,8 @@ _IRREGULAR = """
     choice|translate translation translations|move movement|cure|defend defense defence|lay laid|lie lain
     lying|flee fled|freeze froze frozen|hang hung|hide hid hidden|lend lent|seek sought|shake shook shaken|shrink shrank
     shrunk|stick stuck|sweep swept|swear swore sworn|tear tore torn|weave wove woven|breed bred|become became|hear
-    heard|overcome overcame|undertake undertook|deal dealt|dig dug|get got|blow blew blown|bring brought|catch caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
+    heard|overcome overcame|undertake undertook|deal dealt|dig dug|get got|blow blew blown|bring brought|catch
+    caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
     ceded cession|sign signed signature|open opened opens opening"""
 IRREGULAR_FORMS = {word: group.split()[0] for group in _IRREGULAR.split("|") for word in group.split()}
 """First form of a word by each of its irregular forms."""

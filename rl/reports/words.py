@@ -198,7 +198,7 @@ def _merge_number_words(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _join_pairs(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with "square kilometres" as one unit, and "19th century" and "nineteenth century" as one number."""
+    """Return the tokens with "square kilometres" as one unit, and with the number of "nineteenth century"."""
     joined = list[Token]()
     for token in tokens:
         before = joined[-1].text if joined else ""
