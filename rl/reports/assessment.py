@@ -17,6 +17,15 @@ from webemu.rl.reports.citations import (
     mark_citations,
     strip_marks,
 )
+from webemu.rl.reports.framing import (
+    ATTRIBUTION,
+    MAX_LABEL_WORDS,
+    SOURCE_WORDS,
+    WH_QUESTION,
+    is_label,
+    is_word_list,
+    says_not_found,
+)
 from webemu.rl.reports.markdown_claims import MAX_STATEMENTS, Block, Statement, parse_blocks
 from webemu.rl.reports.passages import PageText, denies_previous, has_verb, read_page, subject_of
 from webemu.rl.reports.support import claim_of, is_predicate, judge_claim
@@ -25,22 +34,8 @@ from webemu.rl.reports.words import Token, content, is_denial, keys_of, tokenize
 
 MAX_SECTION_PAGES = 8
 """Pages that a heading is looked up in: those that its section cites."""
-MAX_LABEL_WORDS = 4
 MAX_HEADER_WORDS = 3
 MAX_ANSWER_WORDS = 8
-_WH_QUESTION = re.compile(
-    r"\W*(?:(?:at|in|on|by|for|from|to|under|of|with)\s+)?(?:what|how|who|whom|whose|why|where|when|which|is|are|was|were|does|did"
-    r"|do|has|have|had|can|could|will)\b",
-    re.IGNORECASE,
-)
-_NOT_FOUND = re.compile(
-    r"\W*(?:(?:unfortunately|however|note that|please note that),?\s+)?(?:(?:i|we)\s+(?:could not|couldn't|was not able to|were unable to|was"
-    r" unable to|did not|didn't|found no|have not)\b|(?:the |these |those |my |none of the |no |neither )?(?:cited |opened |available |two |three |four )?"
-    r"(?:sources?|pages?|documents?|websites?|articles?)(?: that [\w ]{1,30}| (?:i|we) [\w ]{1,30})?\s+(?:(?:do|does|did) not|don't|doesn't|didn't"
-    r"|(?:says?|mentions?|states?|gives?|provides?|specif(?:y|ies)|names?)\b)|no information\b)",
-    re.IGNORECASE,
-)
-"""Opening of a sentence that says what was not found, which is no claim of its own."""
 _ACCESSED = re.compile(r"\(?\b(?:accessed|retrieved|visited|archived|last\s\w+)\b.{0,60}", re.IGNORECASE)
 _GENERIC_HEADERS = frozenset(
     "detail details value values description event events information info fact facts property attribute item note"
@@ -50,20 +45,6 @@ _STOPS = " .!?;,"
 _ABOVE = frozenset("above all none everything nothing whole entire".split())
 _BELOW = frozenset("following below next myth myths misconceptions misconception false untrue wrong".split())
 _TRUTH = frozenset("true correct accurate right real happened case so factual".split())
-_ATTRIBUTION = re.compile(
-    r"\s*(?:according to ([^,.;:]{1,60}),\s*|((?:[\w'’.-]+\s+){0,6}?)(?:says?|states?|notes?|reports?|explains?|mentions?|adds?"
-    r"|records?|shows?|writes?|described?|describes|calls)\s+(?:that\s+|(?=[\"“])))",
-    re.IGNORECASE,
-)
-_SOURCE_WORDS = (
-    vocab.FRAME_WORDS
-    | vocab.GENERIC_NOUNS
-    | frozenset(
-        "account entry museum documentation blog post wikipedia encyclopedia encyclopaedia lexicon official data sheet press"
-        " news brigade authorities ministry developers maintainers authors researchers study survey style notes same second"
-        " first other account record records diary manual handbook guide sites paper".split()
-    )
-)
 Status = Literal["none", "borne", "refuted", "open"]
 
 
@@ -159,9 +140,9 @@ class _Reader:
         if self._asked and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
             asked = re.sub(r"[?\W]+$", "", self._asked)
             return self._claim_status(f"{asked} : {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
-        if _is_label(text) and self._heading_status(statement, text) == "none":
+        if is_label(text) and self._heading_status(statement, text) == "none":
             return "none"
-        if _is_word_list(text):
+        if is_word_list(text):
             return "open"
         status = self._sentence_status(statement)
         if status != "borne" and (remainder := self._without_label(text, statement)) is not None:
@@ -172,26 +153,22 @@ class _Reader:
         """True for a sentence without facts: an opening, a closing, a question, a label."""
         tokens = tokenize(text)
         words_with_content = content(tokens)
-        if _NOT_FOUND.match(text) and not any(token.is_figure for token in words_with_content) and " that " not in text:
-            return not re.match(
-                r"\W*(?:the |these |my )?(?:sources?|pages?|documents?)\s+(?:say|mention|state|give|provide|name)",
-                text,
-                re.I,
-            )
+        if says_not_found(text, tokens):
+            return True
         if any(is_denial(token) for token in tokens) or denies_previous(text):
             return False
-        if text.rstrip().endswith("?") and _WH_QUESTION.match(text):
+        if text.rstrip().endswith("?") and WH_QUESTION.match(text):
             names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names)
             return not any(
                 token.is_figure or (token.is_name and token.key not in self._question | names)
                 for token in words_with_content
             )
-        is_label = (
+        is_short_label = (
             text.rstrip(" *_").endswith((":", "."))
             and len(words_with_content) <= MAX_LABEL_WORDS
             and not has_verb(tokens)
         )
-        words = vocab.TOPIC_WORDS if is_label else vocab.FRAME_WORDS | vocab.GENERIC_NOUNS
+        words = vocab.TOPIC_WORDS if is_short_label else vocab.FRAME_WORDS | vocab.GENERIC_NOUNS
         return not any(token.is_figure or not self._is_framing(token, words) for token in words_with_content)
 
     def _is_framing(self, token: Token, words: frozenset[str]) -> bool:
@@ -229,7 +206,7 @@ class _Reader:
         )
 
     def _is_topic_with_words(self, tokens: Sequence[Token], words: Sequence[Token]) -> bool:
-        """True for "The accident near Hallein" or "Executive summary": short, without a verb, half of it topic words."""
+        """True for "Executive summary" and the like: short, without a verb, half of its words those of topics."""
         if not 0 < len(words) <= MAX_LABEL_WORDS or has_verb(tokens) or any(token.is_figure for token in words):
             return False
         known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
@@ -316,7 +293,7 @@ class _Reader:
 
     def _strip_attribution(self, text: str, cited: Sequence[CitedPage]) -> str:
         """Return a text without "According to the museum," or "The page says that" if these words name the source."""
-        match = _ATTRIBUTION.match(text)
+        match = ATTRIBUTION.match(text)
         if not match:
             return text
         urls = " ".join(page.url for page in cited)
@@ -324,7 +301,7 @@ class _Reader:
             key for page in self._read_pages(cited) for key in page.title | page.names
         )
         words = content(tokenize(match[1] or match[2]))
-        is_source = all(token.key in names or self._is_framing(token, _SOURCE_WORDS) for token in words)
+        is_source = all(token.key in names or self._is_framing(token, SOURCE_WORDS) for token in words)
         return text[match.end() :] if is_source else text
 
     def _section_names(self, section: str, page_texts: Sequence[PageText]) -> frozenset[str]:
@@ -346,20 +323,6 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
-
-
-def _is_label(text: str) -> bool:
-    """True for a few words without a verb and a figure, such as "Commercial history."."""
-    tokens = tokenize(text)
-    is_short = len(content(tokens)) <= MAX_LABEL_WORDS and text.rstrip(" *_").endswith((".", ":"))
-    return is_short and not has_verb(tokens) and not any(token.is_figure for token in tokens)
-
-
-def _is_word_list(text: str) -> bool:
-    """True for keywords in a row: five words or more with content and none between them."""
-    tokens = tokenize(text.rstrip(_STOPS))
-    is_loose = all(token.kind != "stop" and token.text not in vocab.FUNCTION_WORDS for token in tokens)
-    return is_loose and len(content(tokens)) > MAX_LABEL_WORDS and not has_verb(tokens)
 
 
 def _says_something(text: str) -> bool:

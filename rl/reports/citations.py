@@ -51,7 +51,8 @@ _BULLET = re.compile(r"\s{0,8}(?:[-*+•]\s+)?(\S.*)")
 _LABEL_WORDS = re.compile(
     r"(?:the\s+)?(?:source|sources|link|here|ref|reference|page|website|site|web|article|see|url|full text|read more"
     r"|more|original|archive|wikipedia"
-    r"|biography|report|gazette|documentation|docs|blog|press release|news|profile|study|entry|museum|official website|official site)",
+    r"|biography|report|gazette|documentation|docs|blog|press release|news|profile|study|entry|museum"
+    r"|official website|official site)",
     re.IGNORECASE,
 )
 _ONLY_MARKS = re.compile(

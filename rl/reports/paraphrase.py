@@ -1,7 +1,7 @@
 """Support of a claim in other words: its figures and names stand in one passage, and most of its other words.
 
-`support.py` asks for every word. Here words that only describe may be absent. Those that carry the claim may not: figures,
-names, units, what is counted, and verbs that say something hard. Words of one class count as the same word.
+`support.py` asks for every word. Here words that only describe may be absent. Those that carry the claim may not:
+figures, names, units, what is counted, and verbs that say something hard. Words of one class count as the same word.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from webemu.rl.reports.words import Token, content, is_unit, matches_figure, ste
 MAX_CANDIDATES = 12
 """Passages that a claim is compared with, those with most of its words first."""
 _EVIDENCE = ((2, 0.6), (3, 0.7), (5, 0.75))
-"""Number and share of the words of a claim that its passage must have: with its verbs, without one that has a class, and
-without one that has none.
+"""Number and share of the words of a claim that its passage must have: with its verbs, without one that has a
+class, and without one that has none.
 """
 MIN_DEMONYM = 4
 MAX_ABSENT = 4

@@ -90,9 +90,10 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     kind, definition = _kind_of(passages, title)
     subjects = _all_subjects(passages)
     names = frozenset(token.key for passage in passages for token in passage.tokens if token.is_name)
+    years = frozenset(int(year) for one in passages for token in one.tokens if (year := _year_of(token)))
     return PageText(
         windows, title, kind, definition, subjects, len(passages), keys, full_names, names,
-        frozenset(int(year) for one in passages for token in one.tokens if (year := _year_of(token))), _setting_of(passages),
+        years, _setting_of(passages),
         _index(windows),
     )  # fmt: skip
 
