@@ -100,7 +100,7 @@ class _Reader:
     """Reader of the statements of one report in order; it remembers what pronouns stand for."""
 
     def __init__(self, question: str, pages: dict[str, CitedPage]) -> None:
-        self._question, self._pages, self._asked = keys_of(question), pages, ""
+        self._question, self._pages, self._open_question = keys_of(question), pages, ""
         self._subject, self._recent = frozenset[str](), list[frozenset[str]]()
 
     def read(self, statement: Statement) -> AssessedStatement:
@@ -110,7 +110,7 @@ class _Reader:
         parts = tuple(part for page in self._cited(statement.ids, limit) for part in page.parts)
         status = "open" if statement.is_struck else self._status(statement, text)
         tokens = tokenize(text)
-        self._asked = text if text.rstrip().endswith("?") else ""
+        self._open_question = text if text.rstrip().endswith("?") else ""
         subject = subject_of(tokens)
         self._subject = subject or self._subject
         self._recent = [*self._recent[-2:], frozenset(token.key for token in content(tokens))]
@@ -137,9 +137,9 @@ class _Reader:
             return self._row_status(statement)
         if self._is_no_claim(text):
             return "none"
-        if self._asked and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
-            asked = re.sub(r"[?\W]+$", "", self._asked)
-            return self._claim_status(f"{asked} : {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
+        if self._open_question and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
+            question = re.sub(r"[?\W]+$", "", self._open_question)
+            return self._claim_status(f"{question} : {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
         if is_label(text) and self._heading_status(statement, text) == "none":
             return "none"
         if is_word_list(text):
@@ -197,11 +197,11 @@ class _Reader:
     def _are_columns(self, text: str) -> bool:
         """True if the headers of a table are short and say nothing: no verb, figure or name."""
         headers = [tokenize(one) for one in text.split("|")]
-        known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
+        page_keys = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
         return all(
             len(content(header)) <= MAX_HEADER_WORDS
             and not any(token.is_figure for token in header)
-            and (not has_verb(header) or all(token.key in known for token in content(header)))
+            and (not has_verb(header) or all(token.key in page_keys for token in content(header)))
             for header in headers
         )
 
@@ -209,8 +209,8 @@ class _Reader:
         """True for "Executive summary" and the like: short, without a verb, half of its words those of topics."""
         if not 0 < len(words) <= MAX_LABEL_WORDS or has_verb(tokens) or any(token.is_figure for token in words):
             return False
-        known = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
-        topical = [self._is_framing(token, vocab.TOPIC_WORDS) or token.key in known for token in words]
+        page_keys = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
+        topical = [self._is_framing(token, vocab.TOPIC_WORDS) or token.key in page_keys for token in words]
         names_known = all(
             ok for token, ok in zip(words, topical, strict=True) if token.is_name and token is not words[0]
         )

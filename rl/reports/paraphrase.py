@@ -76,14 +76,14 @@ def find_paraphrased(tokens: Sequence[Token], page: PageText) -> Iterator[Passag
     """Yield the passages of a page that may say a claim in other words, those with most of its words first."""
     keys = {token.key for token in content(tokens)}
     counts = Counter(number for key in keys for number in page.places.get(key, ()))
-    for number, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MAX_CANDIDATES]:
+    for number, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_CANDIDATES]:
         if _has_what_counts(tokens, page.windows[number], page):
             yield page.windows[number]
 
 
 def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -> bool:
     """True if a passage has all that carries a claim, and most of what describes."""
-    absent, present, said, strongest, anchors = set[int](), 0, 0, 0, 0
+    absent, present, relation_count, strongest, anchors = set[int](), 0, 0, 0, 0
     keys = window.keys
     for position, token in enumerate(tokens):
         if not token.has_content:
@@ -98,12 +98,12 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
         is_anchor = token.is_figure or (token.is_name and token.key not in page.title)
         anchors += is_anchor
-        said += is_relation and is_present and token.key not in window.context - keys
-    least, share = _EVIDENCE[strongest] if absent else (1, 0)
-    is_most = len(absent) <= MAX_ABSENT and present >= max(least, share * (len(absent) + present))
+        relation_count += is_relation and is_present and token.key not in window.context - keys
+    min_count, share = _EVIDENCE[strongest] if absent else (1, 0)
+    is_most = len(absent) <= MAX_ABSENT and present >= max(min_count, share * (len(absent) + present))
     is_light = all(tokens[n].text in vocab.LIGHT_VERBS for n in absent)
     return (
-        (said > 0 or (anchors > 1 and is_light))
+        (relation_count > 0 or (anchors > 1 and is_light))
         and is_most
         and not _lacks_phrase(absent, tokens)
         and not _lacks_clause(absent, tokens)
@@ -123,8 +123,9 @@ def is_opposite(tokens: Sequence[Token], window: Passage) -> bool:
         if opposites & keys and not token.is_negated and not (token.key == _SELL and not is_sold):
             return True
     claim_texts = " ".join(token.text for token in tokens)
-    for mine, other in ((_AT_LEAST, _AT_MOST), (_AT_MOST, _AT_LEAST)):
-        if _has_phrase(claim_texts, mine) and _has_phrase(texts, other) and not _has_phrase(texts, mine):
+    for comparators, opposite_ones in ((_AT_LEAST, _AT_MOST), (_AT_MOST, _AT_LEAST)):
+        is_turned = _has_phrase(texts, opposite_ones) and not _has_phrase(texts, comparators)
+        if is_turned and _has_phrase(claim_texts, comparators):
             return True
     return False
 

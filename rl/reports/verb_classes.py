@@ -103,10 +103,10 @@ _HARD = frozenset(
 """Stems that a passage must have, themselves or by another of their class."""
 
 
-def share_class(key: str, others: Iterable[str]) -> bool:
-    """True if one of the other stems has a class in common with a stem."""
+def share_class(key: str, stems: Iterable[str]) -> bool:
+    """True if one of several stems has a class in common with a stem."""
     classes = _CLASS_BY_STEM.get(key)
-    return classes is not None and any(not classes.isdisjoint(_CLASS_BY_STEM.get(other, ())) for other in others)
+    return classes is not None and any(not classes.isdisjoint(_CLASS_BY_STEM.get(other, ())) for other in stems)
 
 
 def is_hard(key: str) -> bool:
