@@ -96,7 +96,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         absent |= set() if is_present else {position}
         present += is_present
         is_relation = not token.is_name and not token.is_figure and not is_unit(token) and token.key not in page.title
-        is_anchor = token.is_figure or (token.is_name and token.key not in page.title)
+        is_anchor = token.is_figure or is_unit(token) or (token.is_name and token.key not in page.title)
         anchors += is_anchor
         relation_count += is_relation and is_present and token.key not in window.context - keys
     min_count, share = _EVIDENCE[strongest] if absent else (1, 0)
@@ -141,7 +141,8 @@ def _has_phrase(text: str, phrases: Sequence[str]) -> bool:
 def _lacks_phrase(absent: set[int], tokens: Sequence[Token]) -> bool:
     """True if a phrase behind a telling preposition has words with content, and all of them are absent."""
     for position, token in enumerate(tokens):
-        if token.text not in _TELLING:
+        is_degree = token.text == "as" and any(other.text == "as" for other in tokens[position + 2 : position + 3])
+        if token.text not in _TELLING or is_degree:
             continue
         words = list(_phrase_words(tokens, position))
         if words and all(n in absent for n in words):

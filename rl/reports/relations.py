@@ -242,6 +242,8 @@ def _role(tokens: Sequence[Token], position: int) -> str:
     start = position
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text in ("the", "a")):
         start -= 1
+    if start > 1 and _governs(tokens, start - 1) and tokens[start - 2].text in ("the", "a", "an"):
+        start -= 2  # "By the novelist Ada Holm".
     before = tokens[start - 1].text if start else ""
     return before if before in _PREPOSITIONS else ""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from webemu.rl.reports.words import stem
 
 _CLASSES = """
+lower launch boat|rust rusty|emigrate emigration flee flight exile|turn refuse reject decline down|
 begin start open commence enter business operate operation found establish set create launch initiate originate form
 emerge introduce founder founding origin beginning incorporate|make build construct create produce develop design
 write compose draw manufacture publish release assemble rewrite craft author paint print erect issue appear prepare

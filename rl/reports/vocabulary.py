@@ -20,7 +20,8 @@ FUNCTION_WORDS = _words(
     am is are was were been being have has had having do does did done doing can could may might must shall
     should will would let also both each every either neither any all some such same other others another only
     just even still yet already again ever more most much many very too quite rather not no never none nobody
-    nothing nowhere down away cannot because due though although however therefore thus hence s t"""
+    nothing nowhere down away everyone everybody anyone someone
+    re cannot because due though although however therefore thus hence s t"""
 )
 """Words that carry no content of their own; prepositions and negations are compared by their place."""
 NEUTRAL_WORDS = _words(
