@@ -15,7 +15,7 @@ from webemu.rl.rewards import rubric_of
 PASS_REWARD = 0.5
 """Reward from which an attempt counts as passed.
 
-It takes a right answer with at least half of its citations good, or a report whose coverage times precision is as
+It takes a right answer with at least half of its citations good, or a report whose coverage and precision are as
 much.
 """
 

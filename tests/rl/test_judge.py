@@ -86,7 +86,7 @@ def test_it_reads_what_strings_do_not() -> None:
     report = record("The mayor is Bo Lund [1]. Somewhat more than nine thousand people live there [1].")
     assert LONG.score(report).reward == 0.5
     assert terms(score(report)[0]) == (1.0, 1.0)
-    assert score(report)[0].reward == 0.25
+    assert score(report)[0].reward == 0.5
     assert score(report, as_factors=True)[0].reward == 1.0
 
 
