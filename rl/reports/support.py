@@ -194,8 +194,13 @@ def _is_borne(claim: Claim, page: PageText) -> bool:
     shortest_first = sorted(complete, key=lambda window: len(window.tokens))
     if any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS]):
         return True
-    paraphrased = [window for window in find_paraphrased(claim.tokens, page) if not window.is_denied]
-    return any(_agrees_in_substance(claim, window, page) for window in paraphrased)
+    for window in (*shortest_first[:MAX_WINDOWS], *find_paraphrased(claim.tokens, page)):
+        if not window.is_denied and _agrees_in_substance(claim, window, page):
+            return True
+        # The passages with most of the words come first: what they deny no other one bears out.
+        if not has_same_polarity_of_verbs(claim.tokens, window):
+            return False
+    return False
 
 
 def _find_windows(claim: Claim, page: PageText) -> Iterator[Passage]:
