@@ -212,7 +212,8 @@ DENIALS = _words(
 UNREAL_CUES = _words(
     """planned plan plans propose proposed intend intended would will rumour rumor rumours rumors legend allegedly
     supposedly alleged claim claims claimed might expected cancelled canceled if supposed purportedly
-    unconfirmed abandoned hypothetical"""
+    unconfirmed abandoned hypothetical recommended recommends suggested prevented stopped stop halted blocked allegation
+    allegations expects hoped demanded postponed"""
 )
 """Words by which a page says that something is no established fact. A claim must keep one of them."""
 HEDGES = _words(

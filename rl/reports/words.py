@@ -282,6 +282,8 @@ def _clause_end(tokens: Sequence[Token], position: int) -> int:
 def _denied_span(tokens: Sequence[Token], position: int) -> tuple[int, int]:
     """Return what a denial covers: what follows "it is untrue that", or what stands before ", which is false"."""
     before = [token.text for token in tokens[max(0, position - 4) : position]]
+    if tokens[position].text == "contrary":
+        return position + 1, _clause_end(tokens, position)
     colon = next((n for n in range(position, len(tokens)) if tokens[n].key == ":"), len(tokens))
     after_that = any(token.text == "that" for token in tokens[position + 1 : position + 3])
     if not after_that and position > 4 and {"this", "that", "which", "these", "is", "are", "was"} & set(before):
