@@ -196,8 +196,9 @@ LONG = Rubric(
     (
         Term("finished", "gate", check_finished),
         Term("format", "gate", scoring.is_written),
-        Term("coverage", "factor", scoring.coverage),
-        Term("precision", "factor", scoring.precision),
+        Term("accuracy", "factor", scoring.accuracy),
+        Term("coverage", "metric", scoring.coverage),
+        Term("precision", "metric", scoring.precision),
         Term("relevance", "factor", scoring.relevance),
         *METRICS[2:],
     )

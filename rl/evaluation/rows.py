@@ -18,7 +18,7 @@ DIFFICULTY_BANDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 PASS_REWARD = 0.5
 """Reward from which an attempt counts as passed.
 
-It takes a right answer with at least half of its citations good, or a report whose coverage times precision is as
+It takes a right answer with at least half of its citations good, or a report whose coverage and precision are as
 much.
 """
 

@@ -18,7 +18,7 @@ from webemu.rl.tasks import Evidence
 MAX_PAGE_CHARACTERS = 24_000
 """Characters of the cited pages that the judge reads for one sentence, the parts with most of its facts first."""
 COVERAGE, PRECISION = "judge_coverage", "judge_precision"
-REPLACED_FACTORS = ("coverage", "precision")
+REPLACED_FACTORS = ("accuracy",)
 """Factors of `LONG` that the judge's terms replace when they are used as factors."""
 
 

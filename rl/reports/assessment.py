@@ -17,6 +17,15 @@ from webemu.rl.reports.citations import (
     mark_citations,
     strip_marks,
 )
+from webemu.rl.reports.framing import (
+    ATTRIBUTION,
+    MAX_LABEL_WORDS,
+    SOURCE_WORDS,
+    WH_QUESTION,
+    is_label,
+    is_word_list,
+    says_not_found,
+)
 from webemu.rl.reports.markdown_claims import MAX_STATEMENTS, Block, Statement, parse_blocks
 from webemu.rl.reports.passages import PageText, denies_previous, has_verb, read_page, subject_of
 from webemu.rl.reports.support import claim_of, is_predicate, judge_claim
@@ -25,8 +34,8 @@ from webemu.rl.reports.words import Token, content, is_denial, keys_of, tokenize
 
 MAX_SECTION_PAGES = 8
 """Pages that a heading is looked up in: those that its section cites."""
-MAX_LABEL_WORDS = 4
-_WH_QUESTION = re.compile(r"\W*(?:what|how|who|where|when|which|is|are|was|were|does|did|do|has)\b", re.IGNORECASE)
+MAX_HEADER_WORDS = 3
+MAX_ANSWER_WORDS = 8
 _ACCESSED = re.compile(r"\(?\b(?:accessed|retrieved|visited|archived|last\s\w+)\b.{0,60}", re.IGNORECASE)
 _GENERIC_HEADERS = frozenset(
     "detail details value values description event events information info fact facts property attribute item note"
@@ -91,7 +100,7 @@ class _Reader:
     """Reader of the statements of one report in order; it remembers what pronouns stand for."""
 
     def __init__(self, question: str, pages: dict[str, CitedPage]) -> None:
-        self._question, self._pages = keys_of(question), pages
+        self._question, self._pages, self._open_question = keys_of(question), pages, ""
         self._subject, self._recent = frozenset[str](), list[frozenset[str]]()
 
     def read(self, statement: Statement) -> AssessedStatement:
@@ -101,6 +110,7 @@ class _Reader:
         parts = tuple(part for page in self._cited(statement.ids, limit) for part in page.parts)
         status = "open" if statement.is_struck else self._status(statement, text)
         tokens = tokenize(text)
+        self._open_question = text if text.rstrip().endswith("?") else ""
         subject = subject_of(tokens)
         self._subject = subject or self._subject
         self._recent = [*self._recent[-2:], frozenset(token.key for token in content(tokens))]
@@ -110,7 +120,7 @@ class _Reader:
     def read_entry(self, entry: SourceEntry) -> AssessedStatement:
         """Return the verdict on an entry of the list of sources. One that only names its page is no claim."""
         text = _ACCESSED.sub("", entry.text)
-        page = next((page for page in self._pages.values() if page.url == entry.url), None)
+        page = self._pages.get(entry.url)
         page_texts = self._read_pages([page] if page else [])
         names = keys_of(re.sub(r"[\W_]+", " ", entry.url)) | self._question
         names |= frozenset(key for one in page_texts for key in one.keys)
@@ -127,6 +137,13 @@ class _Reader:
             return self._row_status(statement)
         if self._is_no_claim(text):
             return "none"
+        if self._open_question and not has_verb(tokens := tokenize(text)) and len(content(tokens)) <= MAX_ANSWER_WORDS:
+            question = re.sub(r"[?\W]+$", "", self._open_question)
+            return self._claim_status(f"{question} : {re.sub(r'^yes[,.!]?', '', text, flags=re.I)}", statement.ids, "")
+        if is_label(text) and self._heading_status(statement, text) == "none":
+            return "none"
+        if is_word_list(text):
+            return "open"
         status = self._sentence_status(statement)
         if status != "borne" and (remainder := self._without_label(text, statement)) is not None:
             return self._sentence_status(replace(statement, text=remainder))
@@ -136,18 +153,22 @@ class _Reader:
         """True for a sentence without facts: an opening, a closing, a question, a label."""
         tokens = tokenize(text)
         words_with_content = content(tokens)
+        if says_not_found(text, tokens):
+            return True
         if any(is_denial(token) for token in tokens) or denies_previous(text):
             return False
-        if text.rstrip().endswith("?") and _WH_QUESTION.match(text):
+        if text.rstrip().endswith("?") and WH_QUESTION.match(text):
+            names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names)
             return not any(
-                token.is_figure or (token.is_name and token.key not in self._question) for token in words_with_content
+                token.is_figure or (token.is_name and token.key not in self._question | names)
+                for token in words_with_content
             )
-        is_label = (
+        is_short_label = (
             text.rstrip(" *_").endswith((":", "."))
             and len(words_with_content) <= MAX_LABEL_WORDS
             and not has_verb(tokens)
         )
-        words = vocab.TOPIC_WORDS if is_label else vocab.FRAME_WORDS | vocab.GENERIC_NOUNS
+        words = vocab.TOPIC_WORDS if is_short_label else vocab.FRAME_WORDS | vocab.GENERIC_NOUNS
         return not any(token.is_figure or not self._is_framing(token, words) for token in words_with_content)
 
     def _is_framing(self, token: Token, words: frozenset[str]) -> bool:
@@ -165,11 +186,35 @@ class _Reader:
         if (is_topic and (not has_verb(tokens) or len(words) <= 3)) or self._is_no_claim(text):
             return "none"
         if "|" in text:
-            return "none" if self._are_names(tokens, statement.ids) else "open"
+            return "none" if self._are_columns(text) or self._are_names(tokens, statement.ids) else "open"
+        if self._is_topic_with_words(tokens, words):
+            return "none"
         status = self._claim_status(text, statement.ids, statement.section, MAX_SECTION_PAGES)
         if status != "borne" and not has_verb(tokens) and self._are_names(tokens, statement.ids) and len(words) <= 3:
             return "none"
         return "none" if status == "borne" else status
+
+    def _are_columns(self, text: str) -> bool:
+        """True if the headers of a table are short and say nothing: no verb, figure or name."""
+        headers = [tokenize(one) for one in text.split("|")]
+        page_keys = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
+        return all(
+            len(content(header)) <= MAX_HEADER_WORDS
+            and not any(token.is_figure for token in header)
+            and (not has_verb(header) or all(token.key in page_keys for token in content(header)))
+            for header in headers
+        )
+
+    def _is_topic_with_words(self, tokens: Sequence[Token], words: Sequence[Token]) -> bool:
+        """True for "Executive summary" and the like: short, without a verb, half of its words those of topics."""
+        if not 0 < len(words) <= MAX_LABEL_WORDS or has_verb(tokens) or any(token.is_figure for token in words):
+            return False
+        page_keys = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.keys)
+        topical = [self._is_framing(token, vocab.TOPIC_WORDS) or token.key in page_keys for token in words]
+        names_known = all(
+            ok for token, ok in zip(words, topical, strict=True) if token.is_name and token is not words[0]
+        )
+        return 2 * sum(topical) >= len(words) and names_known
 
     def _are_names(self, tokens: Sequence[Token], ids: Iterable[str]) -> bool:
         """True if all words of a heading stand in the pages of its section, and none is a verb."""
@@ -195,7 +240,16 @@ class _Reader:
             is_no = any(token.text in vocab.NEGATIONS or is_denial(token) for token in tokens)
             return "open" if is_no or content(tokenize(first)) else "none"
         generic = all(token.text in _GENERIC_HEADERS for token in content(tokenize(header)))
-        text = f"{first} : {value}" if generic else f"{first} {header.lower()} {value}"
+        names = frozenset(key for page in self._read_pages(self._pages.values()) for key in page.title & page.names)
+        is_named = any(token.key in names and token.text not in vocab.TOPIC_WORDS for token in tokenize(header))
+        column = f"of {header} is" if is_named else header.lower()
+        if (
+            keys_of(first)
+            & self._question
+            & frozenset(key for page in self._read_pages(self._pages.values()) for key in page.names)
+        ):
+            first = f"the {first}"  # A word behind another is a name if it is capitalised.
+        text = f"{first} : {value}" if generic else f"{first} {column} {value}"
         return self._claim_status(text if value else first, statement.ids, statement.section)
 
     def _without_label(self, text: str, statement: Statement) -> str | None:
@@ -232,16 +286,32 @@ class _Reader:
         page_texts = self._read_pages(cited)
         if not page_texts:
             return "open"
+        text = self._strip_attribution(text, cited)
         antecedents = frozenset(key for keys in self._recent for key in keys) | self._question | self._subject
         claim = claim_of(text, antecedents, self._section_names(section, page_texts))
         return judge_claim(claim, page_texts)
+
+    def _strip_attribution(self, text: str, cited: Sequence[CitedPage]) -> str:
+        """Return a text without "According to the museum," or "The page says that" if these words name the source."""
+        match = ATTRIBUTION.match(text)
+        if not match:
+            return text
+        urls = " ".join(page.url for page in cited)
+        names = keys_of(re.sub(r"[\W_]+", " ", urls)) | frozenset(
+            key for page in self._read_pages(cited) for key in page.title | page.names
+        )
+        words = content(tokenize(match[1] or match[2]))
+        is_source = all(token.key in names or self._is_framing(token, SOURCE_WORDS) for token in words)
+        return text[match.end() :] if is_source else text
 
     def _section_names(self, section: str, page_texts: Sequence[PageText]) -> frozenset[str]:
         """Return the names in a heading that the claims below it must be about."""
         words = [token for token in content(tokenize(section)) if token.text not in vocab.TOPIC_WORDS - {"tower"}]
         if len(words) > 3 or any(token.is_figure for token in words) or has_verb(tokenize(section)):
             return frozenset()
-        keys = frozenset(token.key for token in words if token.key in self._question or _is_in_pages(token, page_texts))
+        names = frozenset(key for page in page_texts for key in page.names)
+        title = frozenset(key for page in page_texts for key in page.title)
+        keys = frozenset(token.key for token in words if token.key in names or (token.is_name and token.key in title))
         # "The siege and the treaty" is a heading of several things, of which each claim is about one.
         return frozenset() if re.search(r"\band\b|[,&/]", section) else keys
 
@@ -253,10 +323,6 @@ class _Reader:
 
     def _read_pages(self, pages: Iterable[CitedPage]) -> list[PageText]:
         return [read_page(page.url, page.parts) for page in pages if page.parts]
-
-
-def _is_in_pages(token: Token, page_texts: Sequence[PageText]) -> bool:
-    return any(token.key in page.keys for page in page_texts)
 
 
 def _says_something(text: str) -> bool:

@@ -50,7 +50,9 @@ _NUMBERED = re.compile(r"\s{0,8}(?:[-*+]\s+)?[(]?(\d{1,3})[.):]\s+(\S.*)")
 _BULLET = re.compile(r"\s{0,8}(?:[-*+•]\s+)?(\S.*)")
 _LABEL_WORDS = re.compile(
     r"(?:the\s+)?(?:source|sources|link|here|ref|reference|page|website|site|web|article|see|url|full text|read more"
-    r"|more|original|archive|wikipedia|official website|official site)",
+    r"|more|original|archive|wikipedia"
+    r"|biography|report|gazette|documentation|docs|blog|press release|news|profile|study|entry|museum"
+    r"|official website|official site)",
     re.IGNORECASE,
 )
 _ONLY_MARKS = re.compile(

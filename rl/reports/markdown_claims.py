@@ -26,6 +26,7 @@ _BOLD_LINE = re.compile(r"(?:\*\*[^*\n]+\*\*|__[^_\n]+__):?")
 _CAPTION = re.compile(r"\W{0,3}(?:figure|fig\.?|table|image|photo|chart|map)\s*\d{0,3}\s*[:.–-]", re.IGNORECASE)
 _CAPTION_HEAD = re.compile(r"\W{0,3}(?:figure|fig\.?|table|image|photo|chart|map)\s*\d{0,3}\s*[:.–-]\s*", re.IGNORECASE)
 _SOURCE_LINE = re.compile(r"[\s\W]*(?:(?:source|sources|references?|see|via|citations?|ref)[\s\W]*)?", re.IGNORECASE)
+_NAMED_SOURCE = re.compile(r"\W*(?:sources?|references?|see)(?: for [\w ]{1,30})?\s*:(?:\W*\w+){0,6}\W*", re.IGNORECASE)
 _SOURCE_HEADER = re.compile(r"\W*(?:sources?|references?|refs?|citations?|cited|links?|url|#|no\.?)\W*", re.IGNORECASE)
 StatementKind = Literal["sentence", "heading", "row", "source"]
 BlockKind = Literal["heading", "paragraph", "item", "table"]
@@ -192,7 +193,9 @@ def _row(header: Sequence[str], row: Sequence[str], section: str) -> Statement:
 
 def _is_source_line(statement: Statement) -> bool:
     """True if there is nothing but sources in it."""
-    return bool(MARK.search(statement.text)) and bool(_SOURCE_LINE.fullmatch(statement.plain))
+    if not MARK.search(statement.text):
+        return False
+    return bool(_SOURCE_LINE.fullmatch(statement.plain) or _NAMED_SOURCE.fullmatch(statement.plain))
 
 
 def _cover_sentences(block: Block) -> Block:

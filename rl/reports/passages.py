@@ -15,6 +15,7 @@ from webemu.rl.reports.words import Token, content, is_denial, tokenize
 MAX_LINES = 4000
 """Lines of a page that are read."""
 MAX_HEADING_WORDS = 9
+MAX_SETTING_LINES = 4
 _CELLS = re.compile(r"\s*[|\t]\s*")
 _BULLET = re.compile(r"^[\s#>*•·–-]+(?=\S)")
 _THAT_IS = re.compile(r"(?:all |none of )?(?:this|that|it|these|which|those)\b", re.IGNORECASE)
@@ -62,6 +63,12 @@ class PageText:
     """Keys of all its words."""
     full_names: frozenset[tuple[str, str]]
     """Pairs of words that stand together as a name."""
+    names: frozenset[str]
+    """Keys of all its words that are names."""
+    years: frozenset[int]
+    """Years that it names."""
+    setting: tuple[Token, ...]
+    """Tokens of its title and of the lines without a verb above its text, such as a place and a date."""
     places: Mapping[str, frozenset[int]]
     """Numbers of the windows that have a word, themselves or in their context."""
 
@@ -74,7 +81,7 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     passages = list(dict.fromkeys(passages))
     windows = (*passages, *_pair_neighbours(passages))
     keys = frozenset(token.key for passage in passages for token in passage.tokens) | title
-    names = frozenset(
+    full_names = frozenset(
         (first.key, second.key)
         for passage in passages
         for first, second in zip(passage.tokens, passage.tokens[1:], strict=False)
@@ -82,7 +89,43 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     )
     kind, definition = _kind_of(passages, title)
     subjects = _all_subjects(passages)
-    return PageText(windows, title, kind, definition, subjects, len(passages), keys, names, _index(windows))
+    names = frozenset(token.key for passage in passages for token in passage.tokens if token.is_name)
+    years = frozenset(int(year) for one in passages for token in one.tokens if (year := _year_of(token)))
+    return PageText(
+        windows, title, kind, definition, subjects, len(passages), keys, full_names, names,
+        years, _setting_of(passages),
+        _index(windows),
+    )  # fmt: skip
+
+
+def _setting_of(passages: Sequence[Passage]) -> tuple[Token, ...]:
+    """Return the tokens of the lines at the top of a page: those before the first sentence with a verb and a subject,
+    the title included.
+    """
+    tokens = list[Token]()
+    for number, passage in enumerate(passages[:MAX_SETTING_LINES]):
+        if number and has_verb(passage.tokens):
+            tokens += [token for token in passage.tokens if token.key in passage.subject]
+            break
+        tokens += passage.tokens
+    dates = [token for passage in passages for token in passage.tokens if _year_of(token)]
+    if len({_year_of(token) for token in dates}) == 1:
+        tokens.append(Token("number", _year_of(dates[0]), _year_of(dates[0])))
+    return tuple(tokens)
+
+
+def _year_of(token: Token) -> str:
+    """Return the year of a date, or a number that looks like one; empty if there is none."""
+    if token.kind == "date":
+        return token.key[:4].replace("????", "")
+    is_year = (
+        token.kind == "number"
+        and len(token.key) == 4
+        and token.text == token.key
+        and token.key.isdigit()
+        and "1000" <= token.key < "2100"
+    )
+    return token.key if is_year else ""
 
 
 def _index(windows: Sequence[Passage]) -> dict[str, frozenset[int]]:
@@ -189,6 +232,8 @@ def _skip_adverbial(tokens: Sequence[Token]) -> int:
         return comma + 1
     if not tokens or tokens[0].text not in _PREPOSITIONS:
         return 0
+    if tokens[0].text in ("about", "over", "under", "between", "around") and tokens[1:2] and tokens[1].is_figure:
+        return 0
     if comma is not None:
         return comma + 1
     figure = next((n for n, token in enumerate(tokens[:5]) if token.is_figure), None)
@@ -243,7 +288,9 @@ def _sentences(
         tokens = tokenize(sentence)
         subject_keys = clause_subjects(tokens)
         generic = bool(subject_keys) and is_generic(tokens, subject_keys)
-        subject = subject_keys | title if generic else subject_keys or previous
+        is_person = any(token.text in ("he", "she") for token in tokens)
+        implied = previous | title if is_person else previous
+        subject = subject_keys | title if generic else subject_keys or implied
         about_title = bool(subject & title) or generic
         following = sentences[position + 1] if position + 1 < len(sentences) else ""
         yield Passage(
@@ -256,16 +303,15 @@ def _sentences(
 
 def _lifetime(tokens: Sequence[Token], subject: frozenset[str], title: frozenset[str]) -> Iterator[Passage]:
     """Yield the birth and the death that "Ada Holm (2 May 1868 – 9 June 1933)" states."""
-    for position in range(len(tokens) - 4):
-        opening, birth, dash, death, closing = tokens[position : position + 5]
-        has_dates = birth.is_figure and death.is_figure and dash.key in "–-—"
-        if opening.key != "(" or closing.key != ")" or not has_dates:
-            continue
-        name = tokens[:position]
-        for word, figure in (("born", birth), ("died", death)):
-            line = (*name, *tokenize(f"was {word} on" if word == "born" else "died on"), figure)
-            yield Passage(line, subject, title | subject, " ".join(token.text for token in line))
+    opening = next((n for n, token in enumerate(tokens) if token.key == "("), len(tokens))
+    closing = next((n for n, token in enumerate(tokens) if token.key == ")"), len(tokens))
+    dash = next((n for n in range(opening, closing) if tokens[n].key in "–-—"), closing)
+    birth, death = tokens[opening + 1 : dash], tokens[dash + 1 : closing]
+    if not all(any(token.is_figure for token in half) for half in (birth, death)):
         return
+    for words, half in (("was born", birth), ("died", death)):
+        line = (*tokens[:opening], *tokenize(words), *half)
+        yield Passage(line, subject, title | subject, " ".join(token.text for token in line))
 
 
 def _chain(passage: Passage, previous: frozenset[str]) -> frozenset[str]:
@@ -274,7 +320,10 @@ def _chain(passage: Passage, previous: frozenset[str]) -> frozenset[str]:
 
 
 def _has_object_pronoun(tokens: Sequence[Token]) -> bool:
-    return any(token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:])
+    is_possessive = bool(tokens) and tokens[0].text in ("its", "his", "her", "their")
+    return is_possessive or any(
+        token.text in ("it", "its", "him", "his", "her", "them", "their") for token in tokens[1:]
+    )
 
 
 def denies_previous(sentence: str) -> bool:
@@ -297,9 +346,7 @@ def _row_passage(
     """
     has_header = len(cells) >= 3 and len(header) == len(cells)
     joined = (
-        " ; ".join(
-            f"{head.lower()} {cell}" if n else cell for n, (head, cell) in enumerate(zip(header, cells, strict=True))
-        )
+        " ; ".join(f"{head.lower()} {cell}" for head, cell in zip(header, cells, strict=True))
         if has_header
         else " ; ".join(cells)
         if len(cells) > 2
@@ -315,7 +362,7 @@ def _row_passage(
 def _pair_neighbours(passages: Sequence[Passage]) -> Iterator[Passage]:
     """Yield sentences with the next one as one passage where both are about the same."""
     for first, second in pairwise(passages):
-        if first.is_denied or second.is_denied or not second.subject:
+        if first.is_denied or second.is_denied or not second.subject or "|" in first.text or "|" in second.text:
             continue
         is_resumed = (
             second.tokens[:1] and second.tokens[0].text in ("the", "this", "these") and second.subject <= first.keys

@@ -55,7 +55,8 @@ def _swaps_sides(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
         candidates = [
             _sides(passage, n) for n, other in enumerate(passage) if other.key == token.key and other.kind == "word"
         ]
-        if all(_conflict(sides, other) for other in candidates):
+        names = frozenset(one.key for one in (*claim, *passage) if one.is_name)
+        if all(_conflict(sides, other, names) for other in candidates):
             return True
     return False
 
@@ -78,22 +79,22 @@ def _split_at_cause(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(token.key for token in half if token.has_content) for half in halves)
 
 
-def _conflict(claim: Sides, passage: Sides) -> bool:
+def _conflict(claim: Sides, passage: Sides, names: frozenset[str]) -> bool:
+    """True if the sides are exchanged, or if both have names and not the same ones: other nouns may be paraphrased."""
     if claim.is_bare or passage.is_bare:
-        return (
-            claim.is_bare
-            and passage.is_bare
-            and bool(claim.agents and passage.agents)
-            and not claim.agents & passage.agents
-        )
+        return claim.is_bare and passage.is_bare and _differ(claim.agents & names, passage.agents & names)
     # All words of a name must stand on the other side: brothers share theirs.
     agents_swapped = bool(claim.agents) and claim.agents <= passage.patients
     patients_swapped = bool(claim.patients) and claim.patients <= passage.agents
-    agents_differ = bool(claim.agents and passage.agents) and not claim.agents & passage.agents
-    patients_differ = bool(claim.patients and passage.patients) and not claim.patients & passage.patients
+    agents_differ = _differ(claim.agents & names, passage.agents & names)
+    patients_differ = _differ(claim.patients & names, passage.patients & names)
     if agents_swapped or patients_swapped:
         return True
     return claim.is_verb and passage.is_verb and (agents_differ or patients_differ)
+
+
+def _differ(first: frozenset[str], second: frozenset[str]) -> bool:
+    return bool(first and second) and not first & second
 
 
 def _sides(tokens: Sequence[Token], position: int) -> Sides:
@@ -107,7 +108,8 @@ def _verb_sides(tokens: Sequence[Token], position: int) -> Sides:
     before, after = _before(tokens, position), _after(tokens, position)
     if by := _after_word(tokens, position, "by"):
         return Sides(by, before, True)
-    if {token.text for token in tokens[max(0, position - 3) : position]} & vocab.BE_FORMS:
+    is_infinitive = position > 0 and tokens[position - 1].text == "to"
+    if not is_infinitive and {token.text for token in tokens[max(0, position - 3) : position]} & vocab.BE_FORMS:
         return Sides(frozenset(), before, True)
     return Sides(before, after, True, not after)
 
@@ -194,7 +196,9 @@ def _moves_anchor(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
         candidates = [
             other for other in passage if not any(matches_figure(claim[n], other) for n in fellows if n != position)
         ]
-        if _belongs_elsewhere(token, _role(claim, position), claim[governor].key, candidates):
+        # "Share of vote 41.7%": the figure may belong to either word.
+        governors = [governor, *([governor - 2] if governor > 1 and claim[governor - 1].text == "of" else [])]
+        if all(_belongs_elsewhere(token, _role(claim, position), claim[n].key, candidates) for n in governors):
             return True
     return False
 
@@ -217,7 +221,7 @@ def _sentence_number(tokens: Sequence[Token], position: int) -> int:
 
 
 def _has_break(tokens: Sequence[Token], first: int, second: int) -> bool:
-    return any(token.is_break for token in tokens[min(first, second) : max(first, second)])
+    return any(token.is_break and token.key != ":" for token in tokens[min(first, second) : max(first, second)])
 
 
 def _belongs_elsewhere(token: Token, role: str, governor: str, passage: Sequence[Token]) -> bool:
@@ -238,6 +242,8 @@ def _role(tokens: Sequence[Token], position: int) -> str:
     start = position
     while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text in ("the", "a")):
         start -= 1
+    if start > 1 and _governs(tokens, start - 1) and tokens[start - 2].text in ("the", "a", "an"):
+        start -= 2  # "By the novelist Ada Holm".
     before = tokens[start - 1].text if start else ""
     return before if before in _PREPOSITIONS else ""
 
@@ -259,7 +265,7 @@ def _governor(tokens: Sequence[Token], position: int) -> int | None:
 
 def _governs(tokens: Sequence[Token], position: int) -> bool:
     token = tokens[position]
-    return token.has_content and not token.is_figure and not token.is_name
+    return token.has_content and not token.is_figure and not token.is_name and token.text not in ("people", "persons")
 
 
 def _distance(tokens: Sequence[Token], first: int, second: int) -> int:

@@ -24,8 +24,14 @@ CHARACTERS_PER_CLAIM, BASE_CHARACTERS = 300, 400
 """Characters that a report may have, without its URLs: for each claim, and in addition."""
 MIN_COPIED_WORDS = 5
 """Words from which a statement that stands on a page is taken for a copy."""
-FREE_STATEMENTS = 3
-"""Supported statements in own words that a report may have beyond what the task asks for."""
+MIN_DIGITS = 3
+"""Digits beyond which a value tells what it is about."""
+HALF = 0.5
+"""Share of true claims below which a report earns less than that share."""
+FREE_STATEMENTS, FREE_PER_CLAIM = 2, 1
+"""Supported statements in own words that a report may have beyond what the task asks for: in any case, and for each
+of its claims, which are a choice of what its pages say. The length of a report is bounded as well.
+"""
 
 
 def extract_claims(record: EpisodeRecord) -> tuple[Evidence, ...]:
@@ -62,6 +68,16 @@ def coverage(record: EpisodeRecord) -> float:
     )
 
 
+def accuracy(record: EpisodeRecord) -> float:
+    """Return the smaller of coverage and precision, squared and doubled below one half.
+
+    A true sentence in words that no rule knows is missed by both, and should not cost twice, as it would if they were
+    multiplied. What is false for the most part earns next to nothing.
+    """
+    share = min(coverage(record), precision(record))
+    return share if share >= HALF else 2 * share * share
+
+
 def precision(record: EpisodeRecord) -> float:
     """Return the share of the claims of a report that their citations support; 0 if it makes none."""
     statements = read_statements(record)
@@ -80,7 +96,7 @@ def relevance(record: EpisodeRecord) -> float:
     copied = sum(map(_is_copied, extras))
     # A single sentence, such as a definition, may be a quotation.
     copied = copied if copied > 1 else 0
-    extra = copied + max(0, len(extras) - copied - FREE_STATEMENTS)
+    extra = copied + max(0, len(extras) - copied - FREE_STATEMENTS - FREE_PER_CLAIM * len(rows))
     return len(bearing) / (len(bearing) + extra) if extra else 1.0
 
 
@@ -97,8 +113,14 @@ def states_claim(statement: AssessedStatement, claim: Evidence, question: str) -
     context = keys_of(claim.quote) - value_keys
     beyond_question = context - keys_of(question)
     required = beyond_question or context
-    is_context = not required or bool(required & keys)
+    is_context = not required or bool(required & keys) or _is_distinctive(claim.value, value)
     return is_context and any(_page_has_value(part, value) for part in statement.parts)
+
+
+def _is_distinctive(text: str, value: Sequence[Token]) -> bool:
+    """True if a value hardly stands for two things: a number or date with many digits, or a name of several words."""
+    digits = sum(character.isdigit() for character in text)
+    return digits > MIN_DIGITS or len(value) > 1
 
 
 def _has_value(token: Token, tokens: Sequence[Token]) -> bool:

@@ -8,7 +8,7 @@ from webemu.rl.reports.citations import CLOSE, MARK, OPEN
 
 _NOT_AFTER_ABBREVIATION = "".join(
     rf"(?<!\b{word}\.)"
-    for word in "Dr Mr Mrs Ms St Prof No vs Jr Sr Inc Ltd Co Rev Gen Col Vol etc e.g i.e ca approx Fig".split()
+    for word in "Dr Mr Mrs Ms St Prof No vs v Jr Sr Inc Ltd Co Rev Gen Col Vol etc e.g i.e ca approx Fig".split()
 )
 _END = re.compile(
     rf"(?:(?<=[.!?…])|(?<=[.!?][\"”’)*]))(?<!\b[A-Z]\.){_NOT_AFTER_ABBREVIATION}\s+(?=[\"“‘(*_\[A-ZÀ-Þ\d{OPEN}])|\n+"

@@ -11,16 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from webemu.rl.reports import vocabulary as vocab
+from webemu.rl.reports.paraphrase import find_paraphrased, is_opposite
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
+from webemu.rl.reports.polarity import has_opposite, has_same_polarity, has_same_polarity_of_verbs, keeps_reserve
 from webemu.rl.reports.relations import contradicts
-from webemu.rl.reports.words import Token, content, is_unit, matches_figure, stem, tokenize
+from webemu.rl.reports.verb_classes import share_class
+from webemu.rl.reports.words import Token, content, is_unit, matches_figure, tokenize
 
 Verdict = Literal["borne", "refuted", "open"]
 MAX_CLAUSES = 12
 """Pieces that a claim may be cut into."""
-_PAIRS = (("open", "closed"), ("allow", "forbid"), ("safe", "dangerous"), ("alive", "dead"), ("possible", "impossible"))
-_OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])}
-"""Words whose negation says the other one: what is closed is not open."""
+LEAD_PASSAGES = 3
+"""Passages at the top of a page that say what all of it is about."""
+_CUTS = frozenset(("with", "to", "for", "under", "after"))
+"""Prepositions at which a claim may be cut."""
 MAX_WINDOWS = 40
 """Passages that are compared with a piece, those with most of its words first."""
 
@@ -132,6 +136,8 @@ def _without(claim: Claim, positions: set[int]) -> Claim:
 def _piece_claim(claim: Claim, piece: tuple[Token, ...]) -> Claim:
     """Return the claim of a piece: about its own subject if it has one, else about that of the whole."""
     start = next((n for n, token in enumerate(piece) if not token.is_break), 0)
+    if start < len(piece) and piece[start].text in _CUTS and not has_verb(piece):
+        return replace(claim, tokens=piece, subject=frozenset(), is_vague=False)
     subject_keys = subject_of(piece[start:]) if has_verb(piece) else frozenset()
     return replace(
         claim,
@@ -146,7 +152,7 @@ def _clause_bounds(tokens: Sequence[Token]) -> list[int]:
     bounds = [0]
     for position, token in enumerate(tokens):
         is_label = token.key == ":" and len(content(tokens[:position])) <= 4
-        is_cut = token.is_break or token.text == "with" or _opens_participle(tokens, position)
+        is_cut = token.is_break or token.text in _CUTS or _opens_participle(tokens, position)
         if position and is_cut and not is_label and len(bounds) < MAX_CLAUSES:
             bounds.append(position)
     return [*bounds, len(tokens)]
@@ -186,7 +192,15 @@ def _is_borne(claim: Claim, page: PageText) -> bool:
     """True if one passage of the page bears the claim."""
     complete = [window for window in _find_windows(claim, page) if not window.is_denied]
     shortest_first = sorted(complete, key=lambda window: len(window.tokens))
-    return any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS])
+    if any(_agrees(claim, window, page) for window in shortest_first[:MAX_WINDOWS]):
+        return True
+    for window in (*shortest_first[:MAX_WINDOWS], *find_paraphrased(claim.tokens, page)):
+        if not window.is_denied and _agrees_in_substance(claim, window, page):
+            return True
+        # The passages with most of the words come first: what they deny no other one bears out.
+        if not has_same_polarity_of_verbs(claim.tokens, window):
+            return False
+    return False
 
 
 def _find_windows(claim: Claim, page: PageText) -> Iterator[Passage]:
@@ -221,7 +235,7 @@ def _finds(token: Token, window: Passage, page: PageText, claim: Claim) -> bool:
         return any(matches_figure(token, other) for other in window.tokens if other.is_figure)
     if any(token.key == other.key for other in window.tokens) or token.key in window.context:
         return True
-    if _has_opposite(token, window):
+    if has_opposite(token, window):
         return True
     position = claim.tokens.index(token)
     before = claim.tokens[position - 1].text if position else ""
@@ -274,8 +288,31 @@ def _agrees(claim: Claim, window: Passage, page: PageText) -> bool:
     if not _is_about(claim, window, page):
         return False
     return (
-        _same_polarity(claim.tokens, window)
-        and _keeps_reserve(claim.tokens, window)
+        has_same_polarity(claim.tokens, window)
+        and keeps_reserve(claim.tokens, window)
+        and not contradicts(claim.tokens, window.tokens)
+    )
+
+
+def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
+    """True if a passage that says a claim in other words is not about another thing, and not in another relation,
+    polarity or reserve.
+    """
+    about = window.keys | window.context | page.title
+    lead = frozenset(key for passage in page.windows[:LEAD_PASSAGES] for key in passage.keys)
+    if claim.section and not claim.section <= about | lead:
+        return False
+    unknown = claim.subject - about - page.kind - page.definition
+    unknown = frozenset(key for key in unknown if not share_class(key, about))
+    is_known = bool((claim.subject - page.title) & window.keys)
+    is_other = bool(unknown & page.keys) and not is_known and not is_generic(claim.tokens, unknown)
+    starts_with_person = any(token.text in ("he", "she") for token in claim.tokens[:3])
+    if is_other or (starts_with_person and not _is_about(claim, window, page)):
+        return False
+    return (
+        not is_opposite(claim.tokens, window)
+        and has_same_polarity_of_verbs(claim.tokens, window)
+        and keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
     )
 
@@ -300,37 +337,6 @@ def _is_about(claim: Claim, window: Passage, page: PageText) -> bool:
     if unknown and (unknown & page.subjects or not subject & window.subject):
         return False
     return not subject & page.title or bool(subject & about) or bool(window.subject & claim_keys)
-
-
-def _same_polarity(tokens: Sequence[Token], window: Passage) -> bool:
-    """True if what the claim denies is denied in the passage, and the reverse. Words of the subject are left out."""
-    subject = subject_of(tokens)
-    # "Not open to the public" is affirmed by "closed to the public".
-    is_turned = any(_has_opposite(token, window) for token in tokens)
-    for token in content(tokens):
-        matches = [other for other in window.tokens if _is_same(token, other)]
-        is_negated = token.is_negated and not is_turned
-        is_compared = bool(matches) and (is_negated or token.key not in subject)
-        if is_compared and all(other.is_negated != is_negated for other in matches):
-            return False
-    return True
-
-
-def _is_same(token: Token, other: Token) -> bool:
-    return matches_figure(token, other) if token.is_figure and other.is_figure else token.key == other.key
-
-
-def _has_opposite(token: Token, window: Passage) -> bool:
-    """True if a negated word has its opposite in a passage."""
-    opposite = _OPPOSITES.get(token.key) if token.is_negated else None
-    return any(other.key == opposite and not other.is_negated for other in window.tokens)
-
-
-def _keeps_reserve(tokens: Sequence[Token], window: Passage) -> bool:
-    """True if a claim keeps the reserve of its passage: what was planned or is rumoured is not stated as done."""
-    cues = {token.key for token in window.tokens if token.text in vocab.UNREAL_CUES and not token.is_negated}
-    words = {token.text for token in tokens}
-    return not cues or bool(cues & {token.key for token in tokens}) or bool(words & (vocab.HEDGES | vocab.UNREAL_CUES))
 
 
 def claim_of(text: str, antecedents: frozenset[str], section: frozenset[str] = frozenset()) -> Claim:

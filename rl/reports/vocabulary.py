@@ -20,7 +20,8 @@ FUNCTION_WORDS = _words(
     am is are was were been being have has had having do does did done doing can could may might must shall
     should will would let also both each every either neither any all some such same other others another only
     just even still yet already again ever more most much many very too quite rather not no never none nobody
-    nothing nowhere cannot because due though although however therefore thus hence s t"""
+    nothing nowhere down away everyone everybody anyone someone
+    re cannot because due though although however therefore thus hence s t"""
 )
 """Words that carry no content of their own; prepositions and negations are compared by their place."""
 NEUTRAL_WORDS = _words(
@@ -42,9 +43,22 @@ NEUTRAL_WORDS = _words(
 GENERIC_NOUNS = _words(
     """town city village place company firm business organisation organization institution building structure site
     facility species animal book novel work drug medicine product country community settlement municipality
-    object"""
+    object project software system database programme library framework version edition release compound substance
+    chemical liquid solvent mineral expedition collection accident incident event ship vessel film album band team club
+    school university hospital monument park island lake bird plant battle war campaign election party association group
+    festival language"""
 )
 """Nouns that stand for the subject of a page after "the": "the town has 9,421 people"."""
+LIGHT_VERBS = _words(
+    """has have had is was were include included includes contain contained appear appeared appears follow followed
+    follows bring brought brings introduce introduced introduces serve served serves work worked hold holds held go
+    went gone see saw seen keep kept keeps put puts estimated developed develop develops experience experienced mean
+    meant means involve involved involves result resulted results remain remained continue continued continues
+    report reported reports require required requires led made recorded achieved reached set given called leave left
+    carried show shows showed shown allow allows allowed enable enables enabled joined dated attributed dedicated
+    spent based equipped associated related intended considered regarded recognised recognized honoured honored"""
+)
+"""Verbs that say little by themselves: what they stand with must be borne, they need not."""
 FRAME_WORDS = _words(
     """report article overview summary summarise summarize introduction introduce conclusion conclude section
     following below above information info detail details fact facts key main point points page pages source
@@ -82,6 +96,24 @@ TOPIC_WORDS = FRAME_WORDS | _words(
     science method methods analysis comparison similarities differences difference common other further
     additional basic basics essential essentials quick glance takeaway takeaways highlights core profile
     biography equipment operator operation facilities facility staff team structure organisation organization
+    executive health environmental incident incidents accident accidents biology ecology politics governance
+    organization
+    commercial corporate legal social physical chemical technical military political economic cultural scientific early
+    late key core results record records achievements achievement honours honors recognition works work writings
+    release releases version versions features performance benchmark benchmarks support compatibility licence license
+    licensing upgrade upgrades community users adoption background prelude aftermath origins etymology naming
+    description taxonomy behaviour behavior life cycle lifecycle habits song calls predators population status
+    uses applications synthesis manufacture industrial exposure toxicity hazards hazard handling storage fire first
+    aid regulation regulations limits limit discovery isolation spill spills leak environment
+    expedition expeditions journey journeys travel travels collection collections herbarium bequest memory
+    commemoration namesakes marriage children parents ancestry youth studies training teaching retirement old age
+    engineering materials cost opening traffic toll tolls closure repairs renovation reconstruction dimensions span
+    ownership headquarters brands markets competitors lawsuits lawsuit controversy controversies scandal scandals
+    crisis recovery bankruptcy litigation lawsuits dispute disputes war wartime postwar damage growth decline
+    revival crash
+    myths legends misconceptions numbers statistics patents inventions awards partners staff turnover short long answer
+    winner losers runner-up runner seats share leadership observers observation fairness integrity
+    candidates candidate campaign result turnout polling voting seats coalition polls voters electorate
     founding names admission identity description figures physical characteristics characteristic material
     materials visitors access service services operation operations development expansion modern first second
     third final last new old"""
@@ -89,13 +121,17 @@ TOPIC_WORDS = FRAME_WORDS | _words(
 """Words of headings and labels. One of these and of words of its section alone states no fact."""
 UNIT_WORDS = _words(
     """metre kilometre centimetre millimetre mile foot feet inch yard gram kilogram milligram mg tonne ton litre
-    hectare acre percent euro dollar pound crown thaler franc degree hour minute second day week month year
-    kilometre2 metre2 mi2 km2 m2 watt kilowatt megawatt volt"""
+    hectare acre percent euro dollar pound crown thaler franc krone kroner krona rouble yen rupee peso cent degree
+    hour minute second day week month year
+    kilometre2 metre2 metre3 centimetre3 kilometre3 kilobyte megabyte gigabyte terabyte ppm mi2 km2 m2 watt kilowatt
+    megawatt volt"""
 )
 """Words that follow a number and say nothing without it."""
 UNIT_SIGNS = {
     **{"m": "metre", "km": "kilometre", "cm": "centimetre", "mm": "millimetre", "mi": "mile", "ft": "foot"},
     **{"kg": "kilogram", "g": "gram", "t": "tonne", "ha": "hectare", "km2": "kilometre2", "m2": "metre2"},
+    **{"KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "cm3": "centimetre3"},
+    **{"cm³": "centimetre3", "m3": "metre3", "m³": "metre3", "km³": "kilometre3", "km3": "kilometre3"},
     **{"km²": "kilometre2", "m²": "metre2", "l": "litre", "mg": "milligram", "h": "hour", "min": "minute"},
 }
 """Signs of units, read as such directly behind a number."""
@@ -107,6 +143,15 @@ NUMBER_WORDS = {
         " seventeen eighteen nineteen".split()
     )
 } | {word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+ORDINALS = {
+    word: number
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+        " fourteenth fifteenth"
+        " sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
+    )
+}
 SCALE_WORDS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONTHS = "january february march april may june july august september october november december".split()
 
@@ -125,7 +170,10 @@ _IRREGULAR = """
     user|live lived lives|person people persons|man men|woman women|child children|foot feet|bury buried
     burial|marry married marriage|house housed houses housing|employ employment employee employees|choose
     choice|translate translation translations|move movement|cure|defend defense defence|lay laid|lie lain
-    lying|bring brought|catch caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
+    lying|flee fled|freeze froze frozen|hang hung|hide hid hidden|lend lent|seek sought|shake shook shaken|shrink shrank
+    shrunk|stick stuck|sweep swept|swear swore sworn|tear tore torn|weave wove woven|breed bred|become became|hear
+    heard|overcome overcame|undertake undertook|deal dealt|dig dug|get got|blow blew blown|bring brought|catch
+    caught|keep kept|sleep slept|win|burn burnt burned|rebuild rebuilt|reach|cede
     ceded cession|sign signed signature|open opened opens opening"""
 IRREGULAR_FORMS = {word: group.split()[0] for group in _IRREGULAR.split("|") for word in group.split()}
 """First form of a word by each of its irregular forms."""
@@ -164,7 +212,8 @@ DENIALS = _words(
 UNREAL_CUES = _words(
     """planned plan plans propose proposed intend intended would will rumour rumor rumours rumors legend allegedly
     supposedly alleged claim claims claimed might expected cancelled canceled if supposed purportedly
-    unconfirmed abandoned hypothetical"""
+    unconfirmed abandoned hypothetical recommended recommends suggested prevented stopped stop halted blocked allegation
+    allegations expects hoped demanded postponed"""
 )
 """Words by which a page says that something is no established fact. A claim must keep one of them."""
 HEDGES = _words(

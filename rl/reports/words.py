@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     |(?P<my>\b{_MONTH}\.?,?\ \d{{4}}\b)
     |(?P<money>[$€£]\ ?)?(?P<number>[-−]?(?:\d{{1,3}}(?:[,'’\u00a0\u202f]\d{{3}})+|\d+)(?:\.\d+)?)
       (?:\ ?(?P<scale>thousand|million|billion|trillion|bn|mn)\b)?
-      (?P<unit>\ ?(?:[kcm]?m[2²]?|ft|kg|mg|g|t|ha|mi)(?![\w]))?
+      (?P<unit>\ ?(?:[kcm]?m[2²3³]?|ft|[KMGT]B|kg|mg|g|t|ha|mi)(?![\w]))?
     |(?P<percent>%|\bper\ cent\b)
     |(?P<initials>\b(?:[A-Z]\.){{2,}})
     |(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)
@@ -80,7 +80,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
     # ["it", "was", "build", "on", "1931-03-04", "."]
     """
     plain = unicodedata.normalize("NFC", text[: 20 * MAX_TOKENS])
-    tokens = list(_merge_number_words(list(_iterate_tokens(plain))))
+    tokens = list(_merge_number_words(_join_pairs(list(_iterate_tokens(plain)))))
     return tuple(_mark_negations(_share_years(tokens)[:MAX_TOKENS]))
 
 
@@ -129,7 +129,7 @@ def _iterate_tokens(text: str) -> Iterator[Token]:
             yield Token("stop", match[0].strip() or "-", match[0].strip() or "-")
         else:
             yield from _word_tokens(match[0], is_first and not _opens_name(text, match))
-        is_first = kind == "stop" and match[0] in ".!?:\n|" if kind else is_first
+        is_first = kind == "stop" and match[0] in ".!?:\n|–—•" if kind else is_first
 
 
 def _opens_name(text: str, match: re.Match[str]) -> bool:
@@ -197,6 +197,24 @@ def _merge_number_words(tokens: list[Token]) -> Iterator[Token]:
             position += 1
 
 
+def _join_pairs(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with "square kilometres" as one unit, and with the number of "nineteenth century"."""
+    joined = list[Token]()
+    for token in tokens:
+        before = joined[-1].text if joined else ""
+        if before in _POWERS and is_unit(token):
+            unit = f"{token.text.removesuffix('s')}{_POWERS[before]}"
+            joined[-1] = Token("word", stem(unit), unit)
+        elif token.text in _ORDINAL_ENDS and joined and joined[-1].kind == "number":
+            continue
+        elif token.text in ("century", "centuries") and before in vocab.ORDINALS:
+            joined[-1] = Token("number", str(vocab.ORDINALS[before]), before)
+            joined.append(token)
+        else:
+            joined.append(token)
+    return joined
+
+
 def _read_number(run: list[str]) -> int:
     total = current = 0
     for word in run:
@@ -233,7 +251,10 @@ def _mark_negations(tokens: list[Token]) -> list[Token]:
     """Return the tokens with `is_negated` where an odd number of negations and denials covers them."""
     flags = [False] * len(tokens)
     for position, token in enumerate(tokens):
-        if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack"):
+        is_rather_than = token.text == "rather" and any(
+            other.text == "than" for other in tokens[position + 1 : position + 2]
+        )
+        if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack") or is_rather_than:
             _flip(flags, position + 1, _clause_end(tokens, position))
         elif is_denial(token) and not (token.text == "lie" and not _is_noun(tokens, position)):
             start, end = _denied_span(tokens, position)
@@ -261,6 +282,8 @@ def _clause_end(tokens: Sequence[Token], position: int) -> int:
 def _denied_span(tokens: Sequence[Token], position: int) -> tuple[int, int]:
     """Return what a denial covers: what follows "it is untrue that", or what stands before ", which is false"."""
     before = [token.text for token in tokens[max(0, position - 4) : position]]
+    if tokens[position].text == "contrary":
+        return position + 1, _clause_end(tokens, position)
     colon = next((n for n in range(position, len(tokens)) if tokens[n].key == ":"), len(tokens))
     after_that = any(token.text == "that" for token in tokens[position + 1 : position + 3])
     if not after_that and position > 4 and {"this", "that", "which", "these", "is", "are", "was"} & set(before):
@@ -268,6 +291,8 @@ def _denied_span(tokens: Sequence[Token], position: int) -> tuple[int, int]:
     return (position + 1, len(tokens)) if colon == len(tokens) or position < 2 else (position + 1, colon)
 
 
+_POWERS = {"square": 2, "cubic": 3}
+_ORDINAL_ENDS = frozenset(("st", "nd", "rd", "th"))
 _SUFFIXES = ("ies", "es", "s", "ing", "ed", "ment", "ness", "ion", "ly", "al", "er", "or", "y", "e")
 _MIN_STEM = {"er": 4, "or": 4, "y": 5, "al": 4, "ion": 4, "ment": 4, "e": 3, "s": 3, "es": 3}
 _VOWEL = re.compile(r"[aeiouy]")

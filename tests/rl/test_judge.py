@@ -86,9 +86,9 @@ def test_claims_stated_and_borne_out(answer: str, coverage: float, precision: fl
 
 def test_it_reads_what_strings_do_not() -> None:
     report = record(OPEN)
-    assert LONG.score(report).reward == 0.25
+    assert LONG.score(report).reward == 0.5
     assert terms(score(report)[0]) == (1.0, 1.0)
-    assert score(report)[0].reward == 0.25
+    assert score(report)[0].reward == 0.5
     assert score(report, as_factors=True)[0].reward == 1.0
 
 

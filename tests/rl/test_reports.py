@@ -131,7 +131,7 @@ def wrong_figures(episode: Episode, task: Task) -> None:
     [
         (honest, 1.0, 1.0),
         (half_of_it, 0.4, 0.8),
-        (one_sentence, 0.05, 0.3),
+        (one_sentence, 0.02, 0.3),
         (names_of_the_page, 0.0, 0.3),
         (wrong_figures, 0.0, 0.5),
         (values_alone, 0.0, 0.0),
