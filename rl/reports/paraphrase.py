@@ -208,10 +208,9 @@ def _is_span(tokens: Sequence[Token], position: int, page: PageText) -> bool:
 
 def _is_demonym(token: Token, keys: frozenset[str]) -> bool:
     """True if a name and one of the passage are those of a country and its people: Italy, Italian."""
-    stem_of_name = token.text[:MIN_DEMONYM]
-    return len(stem_of_name) == MIN_DEMONYM and any(
-        key.startswith(stem_of_name) and (key + " " + token.text).replace(" ", "|").find("ian") > 0 for key in keys
-    )
+    beginning = token.text[:MIN_DEMONYM]
+    same_beginning = [key for key in keys if key.startswith(beginning)] if len(beginning) == MIN_DEMONYM else []
+    return any("ian" in key or "ian" in token.text for key in same_beginning)
 
 
 def _is_known_first_name(tokens: Sequence[Token], position: int, page: PageText, keys: frozenset[str]) -> bool:

@@ -91,11 +91,10 @@ def read_page(url: str, parts: tuple[str, ...]) -> PageText:
     subjects = _all_subjects(passages)
     names = frozenset(token.key for passage in passages for token in passage.tokens if token.is_name)
     years = frozenset(int(year) for one in passages for token in one.tokens if (year := _year_of(token)))
+    setting, places = _setting_of(passages), _index(windows)
     return PageText(
-        windows, title, kind, definition, subjects, len(passages), keys, full_names, names,
-        years, _setting_of(passages),
-        _index(windows),
-    )  # fmt: skip
+        windows, title, kind, definition, subjects, len(passages), keys, full_names, names, years, setting, places
+    )
 
 
 def _setting_of(passages: Sequence[Passage]) -> tuple[Token, ...]:
