@@ -57,7 +57,7 @@ GRACE_SECONDS = 20
 
 
 class PackError(Exception):
-    """What cannot be packed, joined or run; the message says what to do."""
+    """Pack that cannot be written, joined or run; the message says what to do."""
 
 
 def pack(out: Path, python: str, added: Sequence[Path], provided: Sequence[str], part_mib: int) -> list[Path]:
@@ -250,11 +250,11 @@ def write_deltas(base: Path, trained: Path, out: Path, rank: int, piece_mib: int
         if delta.ndim != 2 or min(delta.shape) <= 2 * rank:
             factors[f"{name}/whole"] = delta.bfloat16()
             continue
-        left, strengths, right = torch.svd_lowrank(delta, q=rank + 8, niter=4)
+        rows, strengths, columns = torch.svd_lowrank(delta, q=rank + 8, niter=4)
         roots = strengths[:rank].sqrt()
-        factors[f"{name}/left"] = (left[:, :rank] * roots).bfloat16().contiguous()
-        factors[f"{name}/right"] = (right[:, :rank] * roots).bfloat16().contiguous()
-        lost += float((delta - factors[f"{name}/left"].float() @ factors[f"{name}/right"].float().T).square().sum())
+        factors[f"{name}/rows"] = (rows[:, :rank] * roots).bfloat16().contiguous()
+        factors[f"{name}/columns"] = (columns[:, :rank] * roots).bfloat16().contiguous()
+        lost += float((delta - factors[f"{name}/rows"].float() @ factors[f"{name}/columns"].float().T).square().sum())
         total += float(delta.square().sum())
     save_file(factors, out / DELTAS_FILE)
     print(f"deltas of rank {rank}: {(lost / total) ** 0.5 if total else 0:.4f} of the change is lost")
@@ -273,8 +273,8 @@ def restore(base: Path, results: Path, out: Path) -> None:
     weights = _read_weights(base)
     for name, weight in weights.items():
         whole = factors.get(f"{name}/whole")
-        left, right = factors.get(f"{name}/left"), factors.get(f"{name}/right")
-        delta = whole.float() if whole is not None else left.float() @ right.float().T
+        rows, columns = factors.get(f"{name}/rows"), factors.get(f"{name}/columns")
+        delta = whole.float() if whole is not None else rows.float() @ columns.float().T
         weights[name] = (weight.float() + delta).to(weight.dtype).contiguous()
     save_file(weights, out / "model.safetensors", metadata={"format": "pt"})
 

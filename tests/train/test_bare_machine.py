@@ -134,18 +134,18 @@ def test_a_run_goes_on_from_stretch_to_stretch_and_comes_back(machine: tuple[Pat
         load_file(folder / "model.safetensors") for folder in (base, trained, tmp_path / "restored")
     )
     change = sum(float((after[name] - before[name]).square().sum()) for name in after)
-    rest = sum(float((after[name] - restored[name]).square().sum()) for name in after)
+    error = sum(float((after[name] - restored[name]).square().sum()) for name in after)
     assert change > 0
-    assert rest < change
+    assert error < change
 
 
 def test_a_change_of_low_rank_comes_back_whole(tmp_path: Path) -> None:
     torch.manual_seed(0)
     weights = {"matrix": torch.randn(200, 120), "norm": torch.randn(120)}
     changed = {"matrix": weights["matrix"] + torch.randn(200, 8) @ torch.randn(8, 120), "norm": weights["norm"] + 1}
-    for name, one in {"base": weights, "trained": changed}.items():
+    for name, saved in {"base": weights, "trained": changed}.items():
         (tmp_path / name).mkdir()
-        save_file(one, tmp_path / name / "model.safetensors")
+        save_file(saved, tmp_path / name / "model.safetensors")
     pieces = bare_machine.write_deltas(tmp_path / "base", tmp_path / "trained", tmp_path / "out", 8, 1)
     assert [piece.name for piece in pieces] == ["deltas.safetensors.00"]
     bare_machine.restore(tmp_path / "base", tmp_path / "out", tmp_path / "again")
