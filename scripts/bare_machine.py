@@ -96,14 +96,14 @@ def list_requirements(names: Iterable[str], python: str, provided: Iterable[str]
     from packaging.requirements import Requirement  # comes with pip's environment, not with a bare Python
 
     environment = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux"}
-    versions, queue, seen = dict[str, str](), [Requirement(name) for name in names], set[str]()
+    versions, queue, visited = dict[str, str](), [Requirement(name) for name in names], set[str]()
     skipped = {_normalise(name) for name in (*PROVIDED, *provided)} - {_normalise(one.name) for one in queue}
     while queue:
         requirement = queue.pop()
         name = _normalise(requirement.name)
-        if str(requirement) in seen or name in skipped or name.startswith("nvidia-"):
+        if str(requirement) in visited or name in skipped or name.startswith("nvidia-"):
             continue
-        seen.add(str(requirement))
+        visited.add(str(requirement))
         try:
             installed = distribution(name)
         except PackageNotFoundError:
@@ -272,9 +272,9 @@ def restore(base: Path, results: Path, out: Path) -> None:
     shutil.copytree(base, out, ignore=shutil.ignore_patterns("*.safetensors*"))
     weights = _read_weights(base)
     for name, weight in weights.items():
-        whole = factors.get(f"{name}/whole")
+        full_delta = factors.get(f"{name}/whole")
         rows, columns = factors.get(f"{name}/rows"), factors.get(f"{name}/columns")
-        delta = whole.float() if whole is not None else rows.float() @ columns.float().T
+        delta = full_delta.float() if full_delta is not None else rows.float() @ columns.float().T
         weights[name] = (weight.float() + delta).to(weight.dtype).contiguous()
     save_file(weights, out / "model.safetensors", metadata={"format": "pt"})
 
@@ -322,30 +322,34 @@ def read_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__.partition("\n")[0], epilog="The top of this file shows the steps in order."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("pack", help="write the parts of a pack")
-    one.add_argument("out", type=Path, help="folder to write; replaced")
-    one.add_argument("--python", default="3.12", help="version of the machine's Python [default: 3.12]")
-    one.add_argument("--add", type=Path, nargs="*", default=[], help="files and folders to take along, under files/")
-    one.add_argument("--provided", nargs="*", default=[], help="names of further packages that the machine has")
-    one.add_argument("--part-mib", type=int, default=48, help="largest part in MiB [default: 48]")
-    one = commands.add_parser("join", help="take over the parts in a folder; unpack and install once all are there")
-    one.add_argument("folder", type=Path, help="folder with the manifest and some of the parts")
-    one = commands.add_parser("stretch", help="train until the time is up, and collect the journals")
-    one.add_argument("--minutes", type=float, default=9, help="minutes until the run is stopped [default: 9]")
-    one.add_argument("arguments", nargs="*", help="arguments of `webemu train`, behind --")
-    one = commands.add_parser("deltas", help="write how a trained model differs from its base")
-    one.add_argument("base", help="folder of the base model")
-    one.add_argument("trained", help="folder of the trained model")
-    one.add_argument("--rank", type=int, default=32, help="columns of the factors of a matrix [default: 32]")
+    subparser = commands.add_parser("pack", help="write the parts of a pack")
+    subparser.add_argument("out", type=Path, help="folder to write; replaced")
+    subparser.add_argument("--python", default="3.12", help="version of the machine's Python [default: 3.12]")
+    subparser.add_argument(
+        "--add", type=Path, nargs="*", default=[], help="files and folders to take along, under files/"
+    )
+    subparser.add_argument("--provided", nargs="*", default=[], help="names of further packages that the machine has")
+    subparser.add_argument("--part-mib", type=int, default=48, help="largest part in MiB [default: 48]")
+    subparser = commands.add_parser(
+        "join", help="take over the parts in a folder; unpack and install once all are there"
+    )
+    subparser.add_argument("folder", type=Path, help="folder with the manifest and some of the parts")
+    subparser = commands.add_parser("stretch", help="train until the time is up, and collect the journals")
+    subparser.add_argument("--minutes", type=float, default=9, help="minutes until the run is stopped [default: 9]")
+    subparser.add_argument("arguments", nargs="*", help="arguments of `webemu train`, behind --")
+    subparser = commands.add_parser("deltas", help="write how a trained model differs from its base")
+    subparser.add_argument("base", help="folder of the base model")
+    subparser.add_argument("trained", help="folder of the trained model")
+    subparser.add_argument("--rank", type=int, default=32, help="columns of the factors of a matrix [default: 32]")
     for name in ("join", "stretch", "deltas"):
         commands.choices[name].add_argument("--work", type=Path, default=Path("/tmp/webemu"), help="folder of the work")
     for name in ("stretch", "deltas"):
         commands.choices[name].add_argument("--out", type=Path, default=Path("results"), help="folder of the pieces")
         commands.choices[name].add_argument("--piece-mib", type=int, default=15, help="largest piece [default: 15]")
-    one = commands.add_parser("restore", help="make the trained model of its base and the deltas")
-    one.add_argument("base", type=Path, help="folder of the base model")
-    one.add_argument("results", type=Path, help="folder with the pieces of the deltas")
-    one.add_argument("--out", type=Path, required=True, help="folder of the model; must not exist")
+    subparser = commands.add_parser("restore", help="make the trained model of its base and the deltas")
+    subparser.add_argument("base", type=Path, help="folder of the base model")
+    subparser.add_argument("results", type=Path, help="folder with the pieces of the deltas")
+    subparser.add_argument("--out", type=Path, required=True, help="folder of the model; must not exist")
     return parser.parse_args(words)
 
 
