@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from webemu.rl.train import sampling, tiny_models
+from webemu.rl.train import tiny_models
+from webemu.rl.train.chat_templates import AUTO, prepare_tokenizer
 from webemu.rl.train.messages import SftRow
 from webemu.rl.train.recipe import Model
 
 if TYPE_CHECKING:  # slow imports, and peft is only needed for adapters
     from peft import LoraConfig, PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
+
+
+GGUF_SUFFIX = ".gguf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +40,32 @@ def create_model(spec: Model, seed: int, rows: Sequence[SftRow]) -> ChatModel:
     return ChatModel(model, tokenizer)
 
 
-def load_model(source: str) -> ChatModel:
-    """Return the model of a folder or hub id. Raises: ValueError if its chat template cannot be trained on."""
+def load_model(source: str, template: str = AUTO) -> ChatModel:
+    """Return the model of a folder, a hub id or a GGUF file, whose weights are no longer quantised then.
+
+    `template` names the chat template (`webemu.rl.train.chat_templates.prepare_tokenizer`).
+
+    Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer  # slow imports
 
-    tokenizer = sampling.prepare_tokenizer(AutoTokenizer.from_pretrained(source))
+    path = Path(source)
+    gguf = {"gguf_file": path.name} if path.suffix == GGUF_SUFFIX else {}
+    folder = str(path.parent) if gguf else source
+    if gguf and importlib.util.find_spec("gguf") is None:
+        raise ValueError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
+    tokenizer = prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
     # Weights of 16 bits would lose small optimizer steps; the passes still use bf16, set by the trainers.
-    return ChatModel(AutoModelForCausalLM.from_pretrained(source, dtype="float32"), tokenizer)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32", **gguf)
+    if gguf:
+        _forget_quantization(model)
+    return ChatModel(model, tokenizer)
+
+
+def _forget_quantization(model: PreTrainedModel) -> None:
+    """Let a model of a GGUF file be saved: its weights are whole, but it still says that they were quantised."""
+    del model.config.quantization_config
+    model.hf_quantizer, model.is_quantized = None, False
 
 
 def unwrap_model(trainer: Trainer) -> ChatModel:

@@ -44,7 +44,9 @@ class Model:
     size: str = ""
     """`tiny` or `small` for a model from scratch, whose tokenizer is learned from the traces of the first stage."""
     name: str = ""
-    """Folder or hub id of a model, as `transformers` accepts it; used if `size` is empty."""
+    """Folder or hub id of a model, as `transformers` accepts it, or a GGUF file; used if `size` is empty."""
+    template: str = "auto"
+    """Chat template: `auto`, one of TRL such as `qwen2.5`, or a Jinja file (`webemu.rl.train.chat_templates`)."""
     seed: int = 0
     """Seed of random weights; the seed of the run is added to it."""
     lora: int = 0

@@ -130,7 +130,7 @@ def _open_model(run: Run, number: int, rows: list[SftRow]) -> ChatModel:
     if number:
         return load_model(str(stage_folder(run.out, run.recipe, number - 1) / MODEL_FOLDER))
     spec = run.recipe.model
-    return create_model(spec, run.seed, rows) if spec.size else load_model(spec.name)
+    return create_model(spec, run.seed, rows) if spec.size else load_model(spec.name, spec.template)
 
 
 def _earlier_grpo_folders(run: Run, number: int) -> list[Path]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
-from trl.chat_template_utils import add_response_schema, get_training_chat_template, parse_response
+from trl.chat_template_utils import parse_response
 
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
@@ -19,31 +19,6 @@ if TYPE_CHECKING:  # slow imports
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
     from trl import GRPOTrainer
-
-
-def prepare_tokenizer(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    """Return the tokenizer with a chat template that can be trained on, and with a response template.
-
-    TRL has both for the models that it knows, by the text of their templates. The trained model uses that template and
-    is saved with it. Qwen3's own template, for one, drops earlier thoughts, so that the rendered turns would differ
-    from the sampled ones.
-
-    Raises: ValueError if there is no chat template, TRL does not know it, or a turn does not end with the eos token.
-    """
-    name = tokenizer.name_or_path
-    if not tokenizer.chat_template:
-        raise ValueError(f"{name} has no chat template: use an instruct model, or add a template to its tokenizer")
-    try:
-        if not getattr(tokenizer, "response_template", None):
-            tokenizer = add_response_schema(tokenizer)
-        tokenizer.chat_template = get_training_chat_template(tokenizer) or tokenizer.chat_template
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
-    # Rollouts recognise the end of a turn by this token.
-    turn = [{"role": "user", "content": "-"}, {"role": "assistant", "content": "-"}]
-    if tokenizer.eos_token_id not in tokenizer.apply_chat_template(turn, return_dict=False)[-2:]:
-        raise ValueError(f"{name}: a turn of its chat template must end with its eos token, {tokenizer.eos_token!r}")
-    return tokenizer
 
 
 class ChatCodec:

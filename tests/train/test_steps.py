@@ -31,6 +31,7 @@ from webemu.rl.tasks import Task
 from webemu.rl.train import grpo as module
 from webemu.rl.train import tiny_models
 from webemu.rl.train.chat_model import ChatModel, load_model, save_model, unwrap_model
+from webemu.rl.train.chat_templates import prepare_tokenizer
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import MAX_LOW_ENTROPY_STEPS, RolloutFunction, grpo_config, train_grpo
 from webemu.rl.train.patterns import PATTERNS, play_traces
@@ -38,7 +39,7 @@ from webemu.rl.train.recipe import EpisodeSettings, RecipeError, Stage
 from webemu.rl.train.rollout import Rollout, play
 from webemu.rl.train.run import _check_gate
 from webemu.rl.train.run_folder import RunError
-from webemu.rl.train.sampling import ChatCodec, LocalSampler, prepare_tokenizer
+from webemu.rl.train.sampling import ChatCodec, LocalSampler
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.sft import to_dataset, train_sft
 from webemu.rl.train.step_log import read_steps

@@ -41,12 +41,28 @@ def scratch_words() -> Any:
 def qwen_words() -> Any:
     """Return the tokenizer with the stock template of Qwen3, prepared as a run does it."""
     from tests.trainers import tiny
-    from webemu.rl.train.sampling import prepare_tokenizer
+    from webemu.rl.train.chat_templates import prepare_tokenizer
 
     return prepare_tokenizer(tiny.tokenizer())
 
 
-WORDS: dict[str, Callable[[], Any]] = {"scratch": scratch_words, "qwen3": qwen_words}
+CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' }}"
+    "{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+"""The stock template of SmolLM2 but for its system message: TRL does not know it, and it has no tools."""
+
+
+def chatml_words() -> Any:
+    from tests.trainers import tiny
+    from webemu.rl.train.chat_templates import prepare_tokenizer
+
+    words = tiny.tokenizer()
+    words.chat_template = CHATML
+    return prepare_tokenizer(words)
+
+
+WORDS: dict[str, Callable[[], Any]] = {"scratch": scratch_words, "qwen3": qwen_words, "chatml": chatml_words}
 
 
 def good(task: Task) -> list[list[ToolCall]]:
