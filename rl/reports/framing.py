@@ -46,10 +46,12 @@ def says_not_found(text: str, tokens: Sequence[Token]) -> bool:
 
 
 def is_label(text: str) -> bool:
-    """True for a few words without a verb and a figure, such as "Commercial history."."""
-    tokens = tokenize(text)
-    is_short = len(content(tokens)) <= MAX_LABEL_WORDS and text.rstrip(" *_").endswith((".", ":"))
-    return is_short and not has_verb(tokens) and not any(token.is_figure for token in tokens)
+    """True for a few words without a verb, a figure, a name and a value, such as "Commercial history."."""
+    tokens, plain = tokenize(text), text.rstrip(" *_")
+    words = content(tokens)
+    is_short = len(words) <= MAX_LABEL_WORDS and plain.endswith((".", ":")) and ":" not in plain[:-1]
+    has_name = any(token.is_name for token in words[1:])
+    return is_short and not has_name and not has_verb(tokens) and not any(token.is_figure for token in tokens)
 
 
 def is_word_list(text: str) -> bool:

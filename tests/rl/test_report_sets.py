@@ -117,3 +117,15 @@ def test_hostile_text_costs_little(name: str) -> None:
 @pytest.mark.parametrize("row", HONEST + ATTACKS, ids=lambda row: row["id"])
 def test_a_reward_lies_between_0_and_1(row: Row) -> None:
     assert 0 <= reward_of(row) <= 1
+
+
+@pytest.mark.parametrize("report", ["Key Bri [1]. Material: tin [1].", "- Key: Bri [1]\n- Material: tin [1]\n"])
+def test_statements_without_a_verb_are_claims(report: str) -> None:
+    url, text = "https://a.example/keg", "Keg Fid\nkey Bri\nmaterial tin"
+    evidence = (Evidence(url, "key Bri", "Bri"), Evidence(url, "material tin", "tin"))
+    task = Task("t", "Report on Keg Fid", ("a report",), evidence, 1, "report", "report")
+    request = Request(1, 200, 0, 0, (), (url,), frozenset(), False)
+    honest = EpisodeRecord(task, report, (url,), (request,), {url_key(url): (text,)}, {}, "finished")
+    assert LONG.score(honest).reward == 1
+    false_one = replace(honest, answer=report.replace("Bri", "Vim").replace("tin", "gold"))
+    assert LONG.score(false_one).reward == 0
