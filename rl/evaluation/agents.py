@@ -29,6 +29,16 @@ class BaselineName(StrEnum):
     random = "random"
 
 
+POLICIES: Mapping[str, AgentPolicy] = {
+    BaselineName.oracle: play_with_gold,
+    BaselineName.scripted: play_by_script,
+    BaselineName.rag: play_rag,
+    BaselineName.snippet_only: play_by_snippets,
+    BaselineName.random: play_randomly,
+}
+"""Policies that need neither a model nor training tasks."""
+
+
 class ProtocolName(StrEnum):
     """Protocols between a model and an episode (`webemu.rl.chat.PROTOCOLS`)."""
 
@@ -76,15 +86,8 @@ def baseline_agent(name: BaselineName | None, training_tasks: Sequence[Task]) ->
     """
     if name is None:
         raise NoAgentError("no agent was given", "give a --model with its --base-url, or a --baseline")
-    policies = {
-        BaselineName.oracle: play_with_gold,
-        BaselineName.scripted: play_by_script,
-        BaselineName.rag: play_rag,
-        BaselineName.snippet_only: play_by_snippets,
-        BaselineName.random: play_randomly,
-    }
     return Agent(
-        policies.get(name) or closed_book_policy(training_tasks), {"model": "", "protocol": "", "policy": name.value}
+        POLICIES.get(name) or closed_book_policy(training_tasks), {"model": "", "protocol": "", "policy": name.value}
     )
 
 

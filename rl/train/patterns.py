@@ -6,6 +6,7 @@ reward. A recipe mixes them by the names in `PATTERNS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import pairwise
 from random import Random
@@ -73,6 +74,12 @@ PATTERNS: dict[str, PlayPattern] = {
     "short": cut_short_trace,
 }
 """Patterns by the names that recipes use in `mix`."""
+_TOY_QUESTION = re.compile(r"[A-Z][a-z]+ (?:of|on) (?:[A-Z][a-z]+ of )*[A-Z][a-z]+ [A-Z][a-z]+")
+
+
+def is_toy_question(question: str) -> bool:
+    """True for a question of the toy web, such as "Key of Mer Wam" or "Report on Bam Kak"."""
+    return bool(_TOY_QUESTION.fullmatch(question))
 
 
 def subject_of(task: Task) -> str:

@@ -18,6 +18,7 @@ T = TypeVar("T")
 SHIPPED_FOLDER = Path(__file__).parent / "recipes"
 """Folder of the recipes that come with the package."""
 StageKind = Literal["sft", "grpo"]
+WebKind = Literal["toy", "world"]
 ScaleRewards = Literal["group", "batch", "none"]
 """Scaling of advantages, by the names that TRL gives it."""
 ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold"]
@@ -30,11 +31,21 @@ class RecipeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """Generated web of few words (`webemu generate --toy`). 0 pages if the server and the tasks are given instead."""
+    """Generated web (`webemu generate`). 0 pages if the server and the tasks are given instead."""
 
     pages: int = 0
     seed: int = 0
     """Seed of the generated web."""
+    kind: WebKind = "toy"
+    """`toy` for pages of a few words; `world` for an invented world in natural sentences, from 1,000 pages up."""
+    tasks: int = 0
+    """Number of tasks of a `world` (`webemu tasks build --recipes world`); a toy has its own."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(WebKind) or (self.kind == "world") != bool(self.tasks):
+            raise ValueError(
+                f"the kind of a web must be toy, or world with a number of tasks; got {self.kind!r} with {self.tasks}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +88,14 @@ class Stage:
     """Micro-batch size per process; 0 means the whole share of the process."""
     recipes: tuple[str, ...] = ()
     """Recipes of the tasks; empty for all."""
-    rows: str = "patterns"
-    """SFT rows: `patterns`, or the `best` episodes of all GRPO stages before."""
+    rows: str | tuple[str, ...] = "played"
+    """SFT rows: episodes `played` as `mix` says, the `best` episodes of all GRPO stages before, or names of files that
+    `webemu data sft` wrote.
+    """
     mix: Mapping[str, float] = field(default_factory=dict)
-    """Shares of the patterns (`webemu.rl.train.patterns`). With rows of `best`, the number of added patterns relative
-    to the rows.
+    """Shares of what is played: of patterns (`webemu.rl.train.patterns`) on the toy web, or of policies such as
+    `oracle` and `scripted` on any. With rows of `best`, the number of played rows relative to them. With files, the
+    weight of a file by its name without folder and ending.
     """
     group: int = 8
     """Rollouts of one task."""
@@ -169,10 +183,10 @@ class Recipe:
             raise RecipeError(
                 f"unknown control {self.control!r}; known controls: {', '.join(get_args(ControlName)[1:])}"
             )
-        if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "patterns"):
+        if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "played"):
             raise RecipeError(
                 "a model from scratch learns its tokenizer from patterns:"
-                " its first stage must be SFT (kind sft) on patterns (rows patterns)"
+                " its first stage must be SFT (kind sft) on played rows (rows played)"
             )
 
     @property
@@ -231,6 +245,8 @@ def _parse_stage(config: dict[str, Any]) -> Stage:
         raise ValueError(
             f"{where}: scale_rewards must be {', '.join(get_args(ScaleRewards))}, got {stage.scale_rewards!r}"
         )
+    if isinstance(stage.rows, str) and stage.rows not in ("played", "best"):
+        raise ValueError(f"{where}: rows must be played, best, or a list of files, got {stage.rows!r}")
     if stage.kind not in get_args(StageKind) or stage.batch % stage.group:
         raise ValueError(
             f"{where}: kind must be sft or grpo, got {stage.kind!r}; batch ({stage.batch}) must be a multiple of group"

@@ -42,7 +42,8 @@ from webemu.rl.train.run_folder import (
     stage_folder,
 )
 from webemu.rl.train.served_web import RunInputs, Webs, serve_webs, tasks_of_stage
-from webemu.rl.train.sft import collect_rows, train_sft
+from webemu.rl.train.sft import train_sft
+from webemu.rl.train.sft_rows import collect_rows
 from webemu.rl.train.trainer import TrainingJob
 
 OnStep = Callable[[Stage, int, Mapping[str, float]], None]

@@ -1,4 +1,4 @@
-"""Webs of a training run: given ones, or webs of few words that are generated and ingested next to the run."""
+"""Webs of a training run: given ones, or webs that are generated and ingested next to the run."""
 
 from __future__ import annotations
 
@@ -122,13 +122,18 @@ def tasks_of_stage(web: ServedWeb, stage: Stage) -> list[Task]:
 
 
 def _build_web(web: Web, name: str, folder: Path) -> None:
-    """Generate and ingest a web, unless that is done already."""
+    """Generate and ingest a web, and make its tasks, unless that is done already."""
     web_folder = folder / name
     if (web_folder / "ingested").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    _run_webemu("generate", str(web_folder), "--toy", "--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
+    size = ("--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
+    _run_webemu("generate", str(web_folder), *size, *(["--toy"] if web.kind == "toy" else []))
     _run_webemu("ingest", str(web_folder), "--root", str(folder), "--collection", name, "--quiet")
+    if web.kind == "world":
+        made = ("--graph", str(web_folder / "graph.jsonl"), "--out", str(web_folder / "tasks.jsonl"))
+        source = ("--recipes", "world", "--root", str(folder), "--collection", name, "--count", str(web.tasks))
+        _run_webemu("tasks", "build", *source, *made, "--seed", str(web.seed), "--quiet")
     # The marker is written last: without it an interrupted web is generated again.
     (web_folder / "ingested").touch()
 

@@ -1,55 +1,24 @@
-"""SFT stage: rows of chat messages, and TRL's trainer on them, with loss on the assistant's tokens only.
-
-The rows are search patterns, or the best episodes of earlier GRPO stages mixed with patterns.
-"""
+"""SFT stage: TRL's trainer on rows of chat messages, with loss on the assistant's tokens only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from webemu.rl.arguments import TOOLS
-from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
-from webemu.rl.train.best import select_best_episodes
 from webemu.rl.train.chat_model import ChatModel, lora_config
-from webemu.rl.train.event_loop import EventLoopThread
-from webemu.rl.train.messages import Message, SftRow
-from webemu.rl.train.patterns import play_traces
-from webemu.rl.train.recipe import EpisodeSettings, Stage
+from webemu.rl.train.messages import SftRow
+from webemu.rl.train.recipe import Stage
 from webemu.rl.train.step_log import StepLog
 from webemu.rl.train.trainer import ReportStep, TrainingJob, device_options, split_batch, train_to_end
 
 if TYPE_CHECKING:
     from transformers import TrainerControl, TrainerState, TrainingArguments
-
-
-def collect_rows(
-    job: TrainingJob,
-    tasks: Sequence[Task],
-    earlier_grpo_folders: Sequence[Path],
-    episodes: EpisodeSettings,
-    loop_thread: EventLoopThread,
-) -> list[SftRow]:
-    """Return the rows of a stage: patterns played on `tasks`, or the best episodes of the folders of earlier GRPO
-    stages with patterns added to them.
-
-    Raises: InfrastructureError if an outage masks a pattern.
-    """
-    stage, best = job.stage, list[list[Message]]()
-    if stage.rows == "best":
-        best = select_best_episodes(earlier_grpo_folders, episodes.system)
-        pattern_count = round(len(best) * sum(stage.mix.values()))
-        tasks = Random(f"{job.seed}:{stage.name}").sample(tasks, min(pattern_count, len(tasks)))
-    mix = dict(stage.mix)
-    traces = play_traces(loop_thread, tasks, mix, episodes.limits, job.seed, episodes.system) if tasks else []
-    return [{"messages": messages, "tools": list(TOOLS)} for messages in best + traces]
 
 
 def train_sft(job: TrainingJob, chat_model: ChatModel, rows: Sequence[SftRow]) -> SFTTrainer:

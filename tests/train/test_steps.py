@@ -116,7 +116,8 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
         prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), TOOLS)
         ids, is_lesson = encoded["input_ids"], [label != -100 for label in encoded["labels"]]
         assert ids[: len(prompt)] == prompt
-        assert not any(is_lesson[: len(prompt)])
+        # Qwen2.5's template counts the line break that ends a prompt as the assistant's before a call.
+        assert not any(is_lesson[: len(prompt) - (name == "chatml")])
         learned = words.decode([id_ for id_, is_own in zip(ids, is_lesson, strict=True) if is_own])
         for message in row["messages"]:
             for call in message.get("tool_calls", ()):
