@@ -45,6 +45,8 @@ def train(
         str, typer.Option(help="Control experiment, which must fail: random-reward, no-tools or shuffled-gold.")
     ] = "",
     after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
+    scale: Annotated[str, typer.Option(help="Variant of a shipped recipe for another machine: cpu.")] = "",
+    get: Annotated[str, typer.Option(help="Download this model into models/ and exit: smollm.")] = "",
     show: Annotated[bool, typer.Option("--list", help="List the shipped recipes and exit.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
@@ -55,6 +57,7 @@ def train(
       webemu train --recipe tiny                          # from scratch, on a CPU, in minutes
       webemu train --recipe tiny --stage skills           # the first stage alone; run again without --stage to continue
       webemu train --recipe tiny --control no-tools --after runs/tiny --out runs/no-tools
+      webemu train --get smollm && webemu train --recipe smollm --scale cpu      # a pretrained model; hours on a CPU
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     if show:
@@ -62,6 +65,10 @@ def train(
             typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
         return
     try:
+        if get:
+            typer.echo(f"{'model':<12} {_fetch_model(get)}")
+            return
+        recipe = f"{recipe}-{scale}" if scale else recipe
         text, parsed_recipe = _apply_overrides(*read_recipe(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
         is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
@@ -81,13 +88,24 @@ def _run_stages(
     recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: RunInputs
 ) -> list[Manifest]:
     """Run the stages with a progress bar for each."""
+    _silence_libraries()
+    from webemu.rl.train import run  # imports torch and trl, which takes seconds
+
+    return run.train(recipe, text, out, seed, inputs, ProgressBars(quiet).show, until)
+
+
+def _fetch_model(name: str) -> Path:
+    _silence_libraries()
+    from webemu.rl.train.fetched_models import fetch_model  # imports torch and trl, which takes seconds
+
+    return fetch_model(name)
+
+
+def _silence_libraries() -> None:
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     for library in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
-    from webemu.rl.train import run  # imports torch and trl, which takes seconds
-
-    return run.train(recipe, text, out, seed, inputs, ProgressBars(quiet).show, until)
 
 
 class ProgressBars:

@@ -130,10 +130,10 @@ def _build_web(web: Web, name: str, folder: Path) -> None:
     size = ("--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
     _run_webemu("generate", str(web_folder), *size, *(["--toy"] if web.kind == "toy" else []))
     _run_webemu("ingest", str(web_folder), "--root", str(folder), "--collection", name, "--quiet")
-    if web.kind == "world":
-        made = ("--graph", str(web_folder / "graph.jsonl"), "--out", str(web_folder / "tasks.jsonl"))
+    if web.tasks:
+        files = ("--graph", str(web_folder / "graph.jsonl"), "--out", str(web_folder / "tasks.jsonl"))
         source = ("--recipes", "world", "--root", str(folder), "--collection", name, "--count", str(web.tasks))
-        _run_webemu("tasks", "build", *source, *made, "--seed", str(web.seed), "--quiet")
+        _run_webemu("tasks", "build", *source, *files, "--seed", str(web.seed), "--quiet")
     # The marker is written last: without it an interrupted web is generated again.
     (web_folder / "ingested").touch()
 

@@ -84,9 +84,11 @@ def play_policies(
     selection = select(attempts, SelectionCriteria(require_grounded=True))
     answer_types = {task.id: task.answer_type for task in tasks}
     rows = list[SftRow]()
-    for one in selection.conversations:
-        system = system_messages(episodes.system, answer_types[one["task"]])
-        rows.append({"messages": system + _messages_of(one, with_system=False), "tools": list(one["tools"])})
+    for conversation in selection.conversations:
+        system = system_messages(episodes.system, answer_types[conversation["task"]])
+        rows.append(
+            {"messages": system + _messages_of(conversation, with_system=False), "tools": list(conversation["tools"])}
+        )
     return rows
 
 
@@ -100,8 +102,10 @@ def read_rows(stage: Stage, system: str) -> list[SftRow]:
     for name in stage.rows:
         weight, conversations = stage.mix.get(Path(name).stem, 1.0), _read_file(name)
         whole_count, remainder = divmod(round(weight * len(conversations)), max(1, len(conversations)))
-        chosen = conversations * whole_count + Random(name).sample(conversations, remainder)
-        rows += [{"messages": _messages_of(one, bool(system)), "tools": list(one["tools"])} for one in chosen]
+        drawn_conversations = conversations * whole_count + Random(name).sample(conversations, remainder)
+        rows += [
+            {"messages": _messages_of(one, bool(system)), "tools": list(one["tools"])} for one in drawn_conversations
+        ]
     return rows
 
 

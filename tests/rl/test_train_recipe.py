@@ -107,8 +107,8 @@ def test_a_stage_is_complete_once_its_manifest_is_written(tmp_path: Path) -> Non
     ("text", "message"),
     [
         ("summary = 1 =", "Expected"),
-        ('[web]\nkind = "world"\npages = 2000', "the kind of a web must be toy, or world with a number of tasks"),
-        ('[web]\nkind = "real"', "the kind of a web must be toy"),
+        ("[web]\ntasks = 9", "a toy web has tasks of its own"),
+        ('[web]\nkind = "real"', "the kind of a web must be toy or world"),
         ('[[stages]]\nname = "a"\nkind = "sft"\nsteps = 1\nrate = 1\nrows = "rows"', "rows must be played, best"),
         ('summary = "x"', r"has no \[\[stages\]\]"),
         (STAGE, "summary"),
