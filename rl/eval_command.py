@@ -129,13 +129,26 @@ def evaluation(
     model_spec = ModelSpec(model, base_url, read_api_key(api_key_env, "--api-key-env"), *sampling_options)
     judge_spec = _build_judge_spec(judge, judge_model, judge_key_env)
     with _exit_on_errors():
-        all_tasks = load(tasks)
-        selection = _select_tasks(all_tasks, split, limit), _describe_selection(tasks, split, limit)
-        agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
-        run_spec = Evaluation(*selection, agent_spec, setting, out, judge_spec)
+        run_spec = _build_evaluation(tasks, split, limit, model_spec, baseline, setting, out, judge_spec)
         with run_server(server or None, root, collection) as address:
             result, mask = _run_evaluation(run_spec, address, quiet)
     _print_result(result, mask, out)
+
+
+def _build_evaluation(
+    tasks: Path,
+    split: str,
+    limit: int | None,
+    model_spec: ModelSpec,
+    baseline: BaselineName | None,
+    setting: RunSettings,
+    out: Path,
+    judge_spec: JudgeSpec | None,
+) -> Evaluation:
+    all_tasks = load(tasks)
+    selection = _select_tasks(all_tasks, split, limit), _describe_selection(tasks, split, limit)
+    agent_spec = model_agent(model_spec, baseline) if model_spec.name else baseline_agent(baseline, all_tasks)
+    return Evaluation(*selection, agent_spec, setting, out, judge_spec)
 
 
 @contextmanager

@@ -61,8 +61,7 @@ def train(
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     if show:
-        for name in list_shipped():
-            typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
+        _print_recipes()
         return
     try:
         if get:
@@ -77,11 +76,8 @@ def train(
     except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
         raise typer.Exit(1) from None
-    if not is_first:
-        return
-    for manifest in manifests:
-        typer.echo(f"{manifest['stage']:<12} held out: {_format_figures(manifest['held_out'])}")
-    typer.echo(f"{'next':<12} webemu report {folder}")
+    if is_first:
+        _print_results(manifests, folder)
 
 
 def _run_stages(
@@ -92,6 +88,17 @@ def _run_stages(
     from webemu.rl.train import run  # imports torch and trl, which takes seconds
 
     return run.train(recipe, text, out, seed, inputs, ProgressBars(quiet).show, until)
+
+
+def _print_recipes() -> None:
+    for name in list_shipped():
+        typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
+
+
+def _print_results(manifests: list[Manifest], folder: Path) -> None:
+    for manifest in manifests:
+        typer.echo(f"{manifest['stage']:<12} held out: {_format_figures(manifest['held_out'])}")
+    typer.echo(f"{'next':<12} webemu report {folder}")
 
 
 def _fetch_model(name: str) -> Path:
