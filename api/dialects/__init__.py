@@ -8,6 +8,7 @@ from webemu.api.dialects import (
     asearcher,
     bing,
     bing_pages,
+    bocha,
     brave,
     browsecomp_plus,
     deepresearchgym,
@@ -19,16 +20,21 @@ from webemu.api.dialects import (
     jina,
     jina_search,
     kagi,
+    langsearch,
     linkup,
     nemo_gym,
     openresearcher,
+    parallel,
     perplexity,
     search_r1,
+    searchapi,
     searxng,
     serpapi,
     serper,
     tavily,
+    valyu,
     you,
+    zhipu,
 )
 from webemu.api.dialects.dialect import Dialect
 
@@ -58,5 +64,11 @@ DIALECTS: tuple[Dialect, ...] = (
     you.DIALECT,
     kagi.DIALECT,
     nemo_gym.DIALECT,
+    searchapi.DIALECT,
+    bocha.DIALECT,
+    langsearch.DIALECT,
+    zhipu.DIALECT,
+    parallel.DIALECT,
+    valyu.DIALECT,
 )
 """All dialects, in the order in which a request to this server's root is offered to them."""

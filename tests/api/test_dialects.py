@@ -104,6 +104,12 @@ LINKS = {
     "openresearcher": at("results"),
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
+    "searchapi": at("organic_results", link="link"),
+    "bocha": at("data", "webPages", "value"),
+    "langsearch": at("data", "webPages", "value"),
+    "zhipu": at("search_result", link="link"),
+    "parallel": at("results"),
+    "valyu": at("results"),
 }
 """The path to the links in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
 WITHOUT_SEARCH = {"jina"}
