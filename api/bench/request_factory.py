@@ -70,6 +70,10 @@ SEARCH_REQUESTS: dict[str, SearchRequest] = {
         "POST", "/v1/search", lambda q, n: {"search_queries": [q], "advanced_settings": {"max_results": n}}
     ),
     "valyu": SearchRequest("POST", "/v1/search", lambda q, n: {"query": q, "max_num_results": n}),
+    "scrapingbee": SearchRequest("GET", "/api/v1/store/google", lambda q, n: {"search": q, "nb_results": n}),
+    "oxylabs": SearchRequest(
+        "POST", "/v1/queries", lambda q, n: {"source": "google_search", "query": q, "parse": True, "limit": n}
+    ),
 }
 """Search request of each service that has a search, by the name of its dialect."""
 

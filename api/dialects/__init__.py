@@ -10,6 +10,7 @@ from webemu.api.dialects import (
     bing_pages,
     bocha,
     brave,
+    brightdata,
     browsecomp_plus,
     deepresearchgym,
     duckduckgo,
@@ -24,8 +25,10 @@ from webemu.api.dialects import (
     linkup,
     nemo_gym,
     openresearcher,
+    oxylabs,
     parallel,
     perplexity,
+    scrapingbee,
     search_r1,
     searchapi,
     searxng,
@@ -70,5 +73,8 @@ DIALECTS: tuple[Dialect, ...] = (
     zhipu.DIALECT,
     parallel.DIALECT,
     valyu.DIALECT,
+    scrapingbee.DIALECT,
+    oxylabs.DIALECT,
+    brightdata.DIALECT,
 )
 """All dialects, in the order in which a request to this server's root is offered to them."""

@@ -110,9 +110,11 @@ LINKS = {
     "zhipu": at("search_result", link="link"),
     "parallel": at("results"),
     "valyu": at("results"),
+    "scrapingbee": at("organic_results"),
+    "oxylabs": in_content,
 }
 """The path to the links in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
-WITHOUT_SEARCH = {"jina"}
+WITHOUT_SEARCH = {"jina", "brightdata"}
 ANY_PATH = {"jina", "jina-search"}
 """The services whose path is the URL or query itself."""
 SAYS_NOTHING = {"jina-search": 422, "linkup": 400}

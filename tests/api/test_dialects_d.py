@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from webemu.emulator.config import Config
 from webemu.emulator.session import Session
 from webemu.index.open import open_world
 
+BODY_OF_A_SCRAPE = {"zone": "web_unlocker1", "format": "json"}
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "brave_context": ("GET", "/brave/res/v1/llm/context?q=tide&count=2", {}),
     "brave_context_none": ("GET", "/brave/res/v1/llm/context?q=zzyzzyx", {}),
@@ -71,8 +73,44 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"json": {"query": "chalk", "included_sources": ["valyu/valyu-arxiv"]}},
     ),
     "valyu_contents": ("POST", "/valyu/v1/contents", {"json": {"urls": [PORT, f"{PORT}lost"]}}),
+    "scrapingbee_page": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}old&json_response=True", {}),
+    "scrapingbee_markdown": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}&return_page_markdown=True", {}),
+    "scrapingbee_gone": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}gone", {}),
+    "scrapingbee_shut": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}shut", {}),
+    "scrapingbee_nowhere": ("GET", "/scrapingbee/api/v1/?url=https://nowhere.example/", {}),
+    "scrapingbee_no_url": ("GET", "/scrapingbee/api/v1/", {}),
+    "scrapingbee_google": ("GET", "/scrapingbee/api/v1/store/google?search=chalk+lighthouse&nb_results=2", {}),
+    "oxylabs_page": ("POST", "/oxylabs/v1/queries", {"json": {"source": "universal", "url": PORT}}),
+    "oxylabs_nowhere": (
+        "POST",
+        "/oxylabs/v1/queries",
+        {"json": {"source": "universal", "url": "https://nowhere.example/"}},
+    ),
+    "oxylabs_google": (
+        "POST",
+        "/oxylabs/v1/queries",
+        {"json": {"source": "google_search", "query": "chalk lighthouse", "parse": True, "limit": 2}},
+    ),
+    "oxylabs_no_source": ("POST", "/oxylabs/v1/queries", {"json": {}}),
+    "brightdata_page": ("POST", "/brightdata/request", {"json": {**BODY_OF_A_SCRAPE, "url": PORT}}),
+    "brightdata_markdown": (
+        "POST",
+        "/brightdata/request",
+        {"json": {"zone": "z", "format": "raw", "data_format": "markdown", "url": PORT}},
+    ),
+    "brightdata_nowhere": (
+        "POST",
+        "/brightdata/request",
+        {"json": {**BODY_OF_A_SCRAPE, "url": "https://nowhere.example/"}},
+    ),
+    "brightdata_google": (
+        "POST",
+        "/brightdata/request",
+        {"json": {"zone": "z", "url": "https://www.google.com/search?q=chalk+lighthouse&num=2&brd_json=1"}},
+    ),
+    "brightdata_zones": ("GET", "/brightdata/zone/get_active_zones", {}),
 }
-NAMES = "searchapi bocha langsearch zhipu parallel valyu".split()
+NAMES = "searchapi bocha langsearch zhipu parallel valyu scrapingbee oxylabs brightdata".split()
 Ask = Callable[..., httpx.Response]
 
 
@@ -125,3 +163,17 @@ def test_errors_are_in_the_words_of_the_service(name: str, golden: Callable[[str
         errors[kind] = {"status": reply.status, "body": body}
         assert OWN_WORDS.search(reply.body.decode()) is None
     golden(f"{name.replace('-', '_')}_errors", errors)
+
+
+def test_a_scraper_returns_what_is_no_text_as_it_was_recorded(ask: Ask) -> None:
+    picture = RECORDS[4].body
+    scraped = ask("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}quay.png")
+    assert (scraped.content, scraped.headers["content-type"]) == (picture, "image/png")
+    raw = ask("POST", "/brightdata/request", json={"zone": "z", "url": f"{PORT}quay.png", "format": "raw"})
+    assert raw.content == picture
+
+
+@pytest.mark.parametrize("engine", ["www.google.com", "search.brave.com"])
+def test_a_scraper_reads_result_pages_of_engines(engine: str, ask: Ask) -> None:
+    url = f"https://{engine}/search?q=chalk+lighthouse"
+    assert PORT in ask("POST", "/brightdata/request", json={"zone": "z", "url": url, "format": "raw"}).text
