@@ -13,7 +13,7 @@ from lxml import etree
 
 from tests.crawls import ingest, write
 from tests.errors import ERRORS, OWN_WORDS
-from tests.papers import PORT, RECORDS
+from tests.papers import DOI, PORT, RECORDS
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import build_error_response
@@ -23,6 +23,8 @@ from webemu.emulator.session import Session
 from webemu.index.open import open_world
 
 BODY_OF_A_SCRAPE = {"zone": "web_unlocker1", "format": "json"}
+S2_FIELDS = "title,abstract,venue,year,authors,externalIds,isOpenAccess,openAccessPdf,publicationDate,citationCount"
+EUTILS = "/pubmed/entrez/eutils"
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "brave_context": ("GET", "/brave/res/v1/llm/context?q=tide&count=2", {}),
     "brave_context_none": ("GET", "/brave/res/v1/llm/context?q=zzyzzyx", {}),
@@ -73,6 +75,40 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"json": {"query": "chalk", "included_sources": ["valyu/valyu-arxiv"]}},
     ),
     "valyu_contents": ("POST", "/valyu/v1/contents", {"json": {"urls": [PORT, f"{PORT}lost"]}}),
+    "arxiv_query": ("GET", "/arxiv/api/query?search_query=all:lanterns+AND+ti:tide&max_results=5", {}),
+    "arxiv_ids": ("GET", "/arxiv/api/query?id_list=2101.00001v1,2101.99999", {}),
+    "arxiv_none": ("GET", "/arxiv/api/query?search_query=all:zzyzzyx", {}),
+    "arxiv_bad_id": ("GET", "/arxiv/api/query?id_list=no+id", {}),
+    "s2_search": ("GET", f"/semantic-scholar/graph/v1/paper/search?query=tide&limit=2&fields={S2_FIELDS}", {}),
+    "s2_none": ("GET", "/semantic-scholar/graph/v1/paper/search?query=zzyzzyx", {}),
+    "s2_match": ("GET", "/semantic-scholar/graph/v1/paper/search/match?query=model+of+the+tide", {}),
+    "s2_paper": ("GET", f"/semantic-scholar/graph/v1/paper/DOI:{DOI}?fields=title,year,journal", {}),
+    "s2_batch": (
+        "POST",
+        "/semantic-scholar/graph/v1/paper/batch?fields=title",
+        {"json": {"ids": ["ARXIV:2101.00001", "PMID:1", "PMID:12345678"]}},
+    ),
+    "s2_lost": ("GET", "/semantic-scholar/graph/v1/paper/ARXIV:9999.99999", {}),
+    "s2_bad_field": ("GET", "/semantic-scholar/graph/v1/paper/search?query=tide&fields=title,colour", {}),
+    "openalex_works": ("GET", "/openalex/works?search=model+tide&per-page=1", {}),
+    "openalex_none": ("GET", "/openalex/works?search=zzyzzyx", {}),
+    "openalex_work": ("GET", f"/openalex/works/https://doi.org/{DOI}?select=id,doi,title", {}),
+    "openalex_lost": ("GET", "/openalex/works/W1", {}),
+    "crossref_works": ("GET", "/crossref/works?query=model+tide&rows=1", {}),
+    "crossref_none": ("GET", "/crossref/works?query=zzyzzyx", {}),
+    "crossref_work": ("GET", f"/crossref/works/{quote(DOI, safe='')}", {}),
+    "crossref_lost": ("GET", "/crossref/works/10.1/lost", {}),
+    "crossref_bad": ("GET", "/crossref/works?query=tide&rows=5000", {}),
+    "pubmed_search": ("GET", f"{EUTILS}/esearch.fcgi?db=pubmed&term=fevers[Title]+AND+keepers&retmode=json", {}),
+    "pubmed_search_xml": ("GET", f"{EUTILS}/esearch.fcgi?db=pubmed&term=fevers&usehistory=y", {}),
+    "pubmed_none": ("GET", f"{EUTILS}/esearch.fcgi?db=pubmed&term=zzyzzyx&retmode=json", {}),
+    "pubmed_summary": ("GET", f"{EUTILS}/esummary.fcgi?db=pubmed&id=12345678&retmode=json", {}),
+    "pubmed_summary_xml": ("GET", f"{EUTILS}/esummary.fcgi?db=pubmed&id=12345678", {}),
+    "pubmed_fetch": ("GET", f"{EUTILS}/efetch.fcgi?db=pubmed&id=12345678,1&retmode=xml", {}),
+    "pubmed_medline": ("GET", f"{EUTILS}/efetch.fcgi?db=pubmed&id=12345678&rettype=medline&retmode=text", {}),
+    "pubmed_text": ("GET", f"{EUTILS}/efetch.fcgi?db=pubmed&id=12345678&rettype=abstract&retmode=text", {}),
+    "pmc_search": ("GET", f"{EUTILS}/esearch.fcgi?db=pmc&term=chalk+dust&retmode=json", {}),
+    "pmc_fetch": ("GET", f"{EUTILS}/efetch.fcgi?db=pmc&id=7654321&retmode=xml", {}),
     "scrapingbee_page": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}old&json_response=True", {}),
     "scrapingbee_markdown": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}&return_page_markdown=True", {}),
     "scrapingbee_gone": ("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}gone", {}),
@@ -110,7 +146,10 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "brightdata_zones": ("GET", "/brightdata/zone/get_active_zones", {}),
 }
-NAMES = "searchapi bocha langsearch zhipu parallel valyu scrapingbee oxylabs brightdata".split()
+NAMES = (
+    "searchapi bocha langsearch zhipu parallel valyu arxiv semantic-scholar openalex crossref pubmed scrapingbee "
+    "oxylabs brightdata"
+).split()
 Ask = Callable[..., httpx.Response]
 
 
@@ -163,6 +202,41 @@ def test_errors_are_in_the_words_of_the_service(name: str, golden: Callable[[str
         errors[kind] = {"status": reply.status, "body": body}
         assert OWN_WORDS.search(reply.body.decode()) is None
     golden(f"{name.replace('-', '_')}_errors", errors)
+
+
+def test_pages_of_papers_do_not_overlap(ask: Ask) -> None:
+    def titles(path: str, *names: str) -> list[str]:
+        value = ask("GET", path).json()
+        for name in names:
+            value = value[name]
+        return [one["title"] if isinstance(one["title"], str) else one["title"][0] for one in value]
+
+    for first, second, names in (
+        ("/openalex/works?search=kelp&per-page=7&page=1", "/openalex/works?search=kelp&per-page=7&page=2", ["results"]),
+        ("/crossref/works?query=kelp&rows=7", "/crossref/works?query=kelp&rows=7&offset=7", ["message", "items"]),
+        (
+            "/semantic-scholar/graph/v1/paper/search?query=kelp&limit=7",
+            "/semantic-scholar/graph/v1/paper/search?query=kelp&limit=7&offset=7",
+            ["data"],
+        ),
+    ):
+        both = titles(first, *names), titles(second, *names)
+        assert [len(one) for one in both] == [7, 5]
+        assert len({*both[0], *both[1]}) == 12
+
+
+def test_a_history_of_searches_needs_no_server(ask: Ask) -> None:
+    reply = ask("GET", f"{EUTILS}/esearch.fcgi?db=pubmed&term=fevers&retmode=json&usehistory=y").json()["esearchresult"]
+    path = f"{EUTILS}/efetch.fcgi?db=pubmed&query_key={reply['querykey']}&WebEnv={reply['webenv']}&retmode=xml"
+    assert etree.fromstring(ask("GET", path).content).findtext(".//PMID") == "12345678"
+
+
+def test_dates_bind(ask: Ask) -> None:
+    years = ask("GET", "/openalex/works?search=tide&filter=publication_year:2022").json()["results"]
+    assert [one["title"] for one in years] == ["A model of the tide"]
+    assert ask("GET", "/crossref/works?query=tide&filter=from-pub-date:2023").json()["message"]["items"] == []
+    assert "<entry>" not in ask("GET", "/arxiv/api/query?search_query=all:tide+AND+cat:cs.CV").text
+    assert "<entry>" in ask("GET", "/arxiv/api/query?search_query=all:tide+AND+cat:cs.*").text
 
 
 def test_a_scraper_returns_what_is_no_text_as_it_was_recorded(ask: Ask) -> None:
