@@ -32,9 +32,17 @@ PUBLISHER_SITES = tuple(
 _PREFIXES = ("citation_", "bepress_citation_")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 _ARXIV_URL = re.compile(r"arxiv\.org/abs/([\w.-]+(?:/\d{7})??)(v\d+)?$")
+_PMC_OF_PUBMED = re.compile(r'class="identifier pmc".{0,600}?\b(PMC\d+)', re.DOTALL)
+"""Number of the full text, as PubMed's page of a paper has it."""
 _INITIALS_LAST = re.compile(r"\S.* [A-Z]{1,3}")
-_NUMBER_DATE = re.compile(r"(\d{4})(?:[-/](\d{1,2}))?(?:[-/](\d{1,2}))?")
-_WORD_DATE = re.compile(r"(\d{4})\s+([A-Z][a-z]{2})\w*(?:\s+(\d{1,2}))?")
+_DATE_FORMATS = (
+    re.compile(r"(?P<year>\d{4})\s+(?P<name>[A-Z][a-z]{2})\w*(?:\s+(?P<day>\d{1,2}))?"),
+    re.compile(r"(?P<year>\d{4})(?:[-/](?P<month>\d{1,2}))?(?:[-/](?P<day>\d{1,2}))?"),
+    re.compile(r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})"),
+    re.compile(r"(?P<name>[A-Z][a-z]{2})\w*\.?\s+(?:(?P<day>\d{1,2}),?\s+)?(?P<year>\d{4})"),
+    re.compile(r"(?P<day>\d{1,2})\s+(?P<name>[A-Z][a-z]{2})\w*\.?,?\s+(?P<year>\d{4})"),
+)
+"""Dates of publishers: `2024/1/31`, `2024 Jan 31`, `1/31/2024`, `January 31, 2024` and `31 January 2024`."""
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
@@ -101,9 +109,9 @@ def read_paper(html: str, url: str) -> Paper | None:
         pages=f"{first_page}-{last_page}" if first_page and last_page else first_page,
         issn=_first(values, "issn"),
         doi=doi[0] if doi else "",
-        arxiv_id=_first(values, "arxiv_id") or (arxiv_match[1] if arxiv_match else ""),
+        arxiv_id=re.sub(r"v\d+$", "", _first(values, "arxiv_id")) or (arxiv_match[1] if arxiv_match else ""),
         pmid=_first(values, "pmid") or _id_in(url, r"pubmed\.ncbi\.nlm\.nih\.gov/(\d+)"),
-        pmcid=_id_in(url, r"/(PMC\d+)") or _first(values, "pmcid"),
+        pmcid=_id_in(url, r"/(PMC\d+)") or _first(values, "pmcid") or _id_in(html, _PMC_OF_PUBMED),
         pdf_url=urls.resolve(url, _first(values, "pdf_url")) if _first(values, "pdf_url") else "",
         language=_first(values, "language") or read_language(html)[:2],
         keywords=tuple(_split_list(values.get("keywords", []))),
@@ -127,8 +135,8 @@ def _first(values: dict[str, list[str]], *names: str) -> str:
     return next((values[name][0] for name in names if name in values), "")
 
 
-def _id_in(url: str, pattern: str) -> str:
-    match = re.search(pattern, url)
+def _id_in(text: str, pattern: str | re.Pattern[str]) -> str:
+    match = re.search(pattern, text)
     return match[1] if match else ""
 
 
@@ -149,13 +157,13 @@ def _split_list(contents: Iterable[str]) -> list[str]:
 
 
 def _parse_date(text: str) -> tuple[int, ...]:
-    """Return year, month and day as far as a date has them: `2024/1/31`, `2024-01`, `2024 Jan 31`."""
-    if match := _WORD_DATE.match(text):
-        month = _MONTHS.index(match[2]) + 1 if match[2] in _MONTHS else 0
-        parts = [int(match[1]), month, int(match[3] or 0)]
-    else:
-        match = _NUMBER_DATE.match(text)
-        parts = [int(part or 0) for part in match.groups()] if match else []
+    """Return year, month and day as far as a date has them, in any of the formats of publishers."""
+    match = next((match for pattern in _DATE_FORMATS if (match := pattern.match(text))), None)
+    if match is None:
+        return ()
+    groups = {name: value for name, value in match.groupdict().items() if value}
+    month = _MONTHS.index(groups["name"]) + 1 if groups.get("name") in _MONTHS else int(groups.get("month", 0))
+    parts = [int(groups["year"]), month, int(groups.get("day", 0))]
     date_parts = tuple(parts[: parts.index(0)] if 0 in parts else parts)
     try:
         date(*(*date_parts, 1, 1)[:3]) if date_parts else None

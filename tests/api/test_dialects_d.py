@@ -13,10 +13,11 @@ from lxml import etree
 
 from tests.crawls import ingest, write
 from tests.errors import ERRORS, OWN_WORDS
-from tests.papers import DOI, PORT, RECORDS
+from tests.papers import DOI, PORT, RECORDS, metas
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import build_error_response
+from webemu.api.dialects.papers import read_paper
 from webemu.api.http.request import Request
 from webemu.emulator.config import Config
 from webemu.emulator.session import Session
@@ -251,3 +252,43 @@ def test_a_scraper_returns_what_is_no_text_as_it_was_recorded(ask: Ask) -> None:
 def test_a_scraper_reads_result_pages_of_engines(engine: str, ask: Ask) -> None:
     url = f"https://{engine}/search?q=chalk+lighthouse"
     assert PORT in ask("POST", "/brightdata/request", json={"zone": "z", "url": url, "format": "raw"}).text
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2024/1/31", (2024, 1, 31)),
+        ("2024-01", (2024, 1)),
+        ("2024", (2024,)),
+        ("2024-01-31T12:00:00Z", (2024, 1, 31)),
+        ("2019 May 13", (2019, 5, 13)),
+        ("2020 Mar", (2020, 3)),
+        ("09/14/2007", (2007, 9, 14)),
+        ("Jul 11, 2019", (2019, 7, 11)),
+        ("July 2019", (2019, 7)),
+        ("31 January 2024", (2024, 1, 31)),
+        ("2024/13/45", (2024,)),
+        ("0000", ()),
+        ("soon", ()),
+    ],
+)
+def test_dates_of_publishers_are_read(text: str, day: tuple[int, ...]) -> None:
+    read = read_paper(f"<html><head>{metas(title='T', date=text)}</head>", "https://a.example/")
+    assert read is not None
+    assert read.day == day
+
+
+def test_what_arxiv_and_pubmed_have_beside_the_elements_is_read() -> None:
+    span = (
+        '<span class="identifier pmc"><a href="https://pmc.ncbi.nlm.nih.gov/articles/PMC6851403/">PMC6851403</a></span>'
+    )
+    read = read_paper(f"<head>{metas(title='T', arxiv_id='2608.23179v2')}</head>{span}", "https://a.example/")
+    assert read is not None
+    assert (read.arxiv_id, read.pmcid) == ("2608.23179", "PMC6851403")
+
+
+@pytest.mark.parametrize(
+    "head", ["", "<meta name=citation_author content=Nobody>", '<meta name="citation_title" content="">']
+)
+def test_a_page_without_a_title_of_a_paper_is_none(head: str) -> None:
+    assert read_paper(f"<html><head><title>T</title>{head}</head>", "https://a.example/") is None
