@@ -19,7 +19,7 @@ from webemu.api.dialects.dialect import (
     get_texts,
     read_params,
 )
-from webemu.api.dialects.papers import Paper, find_papers, open_doi
+from webemu.api.dialects.papers import Order, Paper, find_papers, open_doi
 from webemu.api.dialects.search import SearchParams, estimate_total
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -30,6 +30,17 @@ MAX_ROWS, MAX_OFFSET = 1000, 10_000
 """Most results of a request, and the last one that an offset reaches."""
 _QUERY_PARAMS = ("query", "query.bibliographic", "query.title", "query.author", "query.container-title")
 """Parameters whose words are searched, all together."""
+_DAY_SORTS = {
+    "published",
+    "published-print",
+    "published-online",
+    "issued",
+    "created",
+    "deposited",
+    "updated",
+    "indexed",
+}
+"""Values of `sort` that order by a day."""
 _DATE_FILTERS = {"pub-date", "issued-date", "online-pub-date", "print-pub-date", "created-date"}
 
 
@@ -43,7 +54,8 @@ def answer_works(world: World, request: Request) -> Response:
         paper = open_doi(world, doi, request.session.at_time)
         papers, has_more = [paper] if paper else [], False
     else:
-        papers, has_more = find_papers(world, query, request.session.at_time, search_params)
+        order = _read_order(params)
+        papers, has_more = find_papers(world, query, request.session.at_time, search_params, order=order)
     items = [_select(_render_work(paper), get_texts(params, "select")) for paper in papers if paper.doi]
     message: JsonObject = {"facets": {}, "total-results": estimate_total(search_params, len(items), has_more)}
     message |= {"items": items, "items-per-page": search_params.count}
@@ -74,6 +86,13 @@ def _read_search_params(params: JsonObject, filters: dict[str, str]) -> SearchPa
         for end in ("from", "until")
     )
     return SearchParams(offset, count, _parse_day(first, (1, 1)), _parse_day(last, (12, 31)))
+
+
+def _read_order(params: JsonObject) -> Order:
+    """Return the order that `sort` and `order` ask for: by a day, or else by relevance."""
+    if get_text(params, "sort") not in _DAY_SORTS:
+        return "relevance"
+    return "oldest" if get_text(params, "order") == "asc" else "newest"
 
 
 def _parse_day(text: str, defaults: tuple[int, int]) -> date | None:

@@ -21,7 +21,7 @@ from webemu.api.dialects.dialect import (
     get_texts,
     read_params,
 )
-from webemu.api.dialects.papers import Paper, find_papers, open_doi, open_pubmed
+from webemu.api.dialects.papers import Order, Paper, find_papers, open_doi, open_pubmed
 from webemu.api.dialects.search import SearchParams, estimate_total
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -52,7 +52,7 @@ def answer_works(world: World, request: Request) -> Response:
     cursor = get_text(params, "cursor")
     page = _read_page(params, cursor, count)
     search_params = SearchParams((page - 1) * count, count, *_read_days(filters))
-    papers, has_more = _find(world, request, query, filters, search_params)
+    papers, has_more = _find(world, request, query, filters, search_params, _read_order(get_text(params, "sort")))
     meta: JsonObject = {"count": estimate_total(search_params, len(papers), has_more), "db_response_time_ms": 0}
     meta |= {"page": None if cursor else page, "per_page": count, "groups_count": None}
     meta |= {"next_cursor": f"page-{page + 1}" if has_more else None} if cursor else {}
@@ -96,6 +96,14 @@ def _read_days(filters: dict[str, str]) -> tuple[date | None, date | None]:
     return _parse_day(first), _parse_day(last)
 
 
+def _read_order(sort: str) -> Order:
+    """Return the order that `sort` asks for: by day of publication, or else by relevance."""
+    name, _, direction = sort.partition(",")[0].partition(":")
+    if name not in ("publication_date", "publication_year"):
+        return "relevance"
+    return "newest" if direction == "desc" else "oldest"
+
+
 def _parse_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
@@ -104,14 +112,14 @@ def _parse_day(text: str) -> date | None:
 
 
 def _find(
-    world: World, request: Request, query: str, filters: dict[str, str], search_params: SearchParams
+    world: World, request: Request, query: str, filters: dict[str, str], search_params: SearchParams, order: Order
 ) -> tuple[list[Paper], bool]:
     """Return the works of a page, and True if more follow. A DOI is looked up, whatever the query."""
     at_time = request.session.at_time
     if doi := filters.get("doi"):
         works = (open_doi(world, _bare_doi(one), at_time) for one in doi.split("|"))
         return [paper for paper in works if paper][search_params.offset :][: search_params.count], False
-    return find_papers(world, query, at_time, search_params)
+    return find_papers(world, query, at_time, search_params, order=order)
 
 
 def _bare_doi(text: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import Literal
 
 from webemu.api.dialects.metas import read_language, read_metas
 from webemu.api.dialects.search import SearchParams, search
@@ -29,6 +30,8 @@ PUBLISHER_SITES = tuple(
     "zenodo.org ssrn.com osf.io jstor.org bmj.com thelancet.com nejm.org jamanetwork.com".split()
 )
 """Sites that publish papers: they are searched besides the whole crawl, where papers may rank far below."""
+Order = Literal["relevance", "newest", "oldest"]
+"""Order of papers."""
 _PREFIXES = ("citation_", "bepress_citation_")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 _ARXIV_URL = re.compile(r"arxiv\.org/abs/([\w.-]+(?:/\d{7})??)(v\d+)?$")
@@ -190,13 +193,20 @@ def _text_until_close(markup: str) -> str:
 
 
 def find_papers(
-    world: World, query: str, at_time: datetime | None, search_params: SearchParams, sites: tuple[str, ...] = ()
+    world: World,
+    query: str,
+    at_time: datetime | None,
+    search_params: SearchParams,
+    sites: tuple[str, ...] = (),
+    order: Order = "relevance",
 ) -> tuple[list[Paper], bool]:
     """Return the papers that match a query from `search_params.offset` on, and True if more follow.
 
-    Without `sites` the whole crawl and the sites of publishers are searched; the same paper is returned once.
+    Without `sites` the whole crawl and the sites of publishers are searched; the same paper is returned once. An order
+    by day sorts the papers that are most relevant, those without a day last.
     """
-    last_rank = search_params.offset + search_params.count
+    first, last = search_params.offset, search_params.offset + search_params.count
+    limit = last if order == "relevance" else MAX_CANDIDATES
     papers: list[Paper] = []
     names: set[str] = set()
     for hit in _find_candidates(world, query, at_time, search_params, sites) if query.strip() else ():
@@ -205,9 +215,12 @@ def find_papers(
             continue
         names |= name
         papers.append(replace(paper, score=hit.score))
-        if len(papers) > last_rank:
+        if len(papers) > limit:
             break
-    return papers[search_params.offset : last_rank], len(papers) > last_rank
+    if order != "relevance":
+        papers.sort(key=lambda paper: paper.iso_day, reverse=order == "newest")
+        papers.sort(key=lambda paper: not paper.day)
+    return papers[first:last], len(papers) > last
 
 
 def _find_candidates(

@@ -22,7 +22,7 @@ from webemu.api.dialects.dialect import (
     get_texts,
     read_params,
 )
-from webemu.api.dialects.papers import Paper, find_papers, open_arxiv, open_doi, open_paper, open_pubmed
+from webemu.api.dialects.papers import Order, Paper, find_papers, open_arxiv, open_doi, open_paper, open_pubmed
 from webemu.api.dialects.search import SearchParams, estimate_total
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -32,6 +32,12 @@ from webemu.emulator.world import World
 MAX_RESULTS, MAX_BATCH, LAST_RESULT = 100, 500, 1000
 """Most results of a request, most papers of a batch, and the last rank that a search reaches."""
 DEFAULT_FIELDS = ("paperId", "title")
+_ORDERS: dict[str, Order] = {
+    "publicationDate": "oldest",
+    "publicationDate:asc": "oldest",
+    "publicationDate:desc": "newest",
+}
+"""Orders by the value of `sort` in a bulk search."""
 _COUNTS = ("referenceCount", "citationCount", "influentialCitationCount")
 _NULLS = ("fieldsOfStudy", "publicationTypes", "publicationVenue", "tldr", "embedding", "corpusId")
 """Fields that a crawl does not know, null as the service has them where it does not know them."""
@@ -60,7 +66,8 @@ def answer_bulk_search(world: World, request: Request) -> Response:
     """Answer `/graph/v1/paper/search/bulk` with all papers at once."""
     params = read_params(request)
     search_params = SearchParams(0, LAST_RESULT, *_read_days(params))
-    papers, _ = find_papers(world, _read_query(params), request.session.at_time, search_params)
+    order = _ORDERS.get(get_text(params, "sort"), "relevance")
+    papers, _ = find_papers(world, _read_query(params), request.session.at_time, search_params, order=order)
     rows = [_render_paper(paper, _read_fields(params)) for paper in papers]
     return build_response({"total": len(rows), "token": None, "data": rows})
 

@@ -240,6 +240,27 @@ def test_dates_bind(ask: Ask) -> None:
     assert "<entry>" in ask("GET", "/arxiv/api/query?search_query=all:tide+AND+cat:cs.*").text
 
 
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/openalex/works?search=tide&sort=publication_date:{}", ["results"]),
+        ("/crossref/works?query=tide+kelp&sort=published&order={}&filter=until-pub-date:2025", ["message", "items"]),
+        ("/semantic-scholar/graph/v1/paper/search/bulk?query=tide&fields=year&sort=publicationDate:{}", ["data"]),
+    ],
+)
+def test_papers_are_ordered_by_day(path: str, names: list[str], ask: Ask) -> None:
+    def years(direction: str) -> list[int]:
+        value = ask("GET", path.format(direction)).json()
+        for name in names:
+            value = value[name]
+        day = [one.get("publication_year") or one.get("year") or one["issued"]["date-parts"][0][0] for one in value]
+        return [int(one) for one in day]
+
+    assert len(set(years("asc"))) > 1
+    assert years("asc") == sorted(years("asc"))
+    assert years("desc") == sorted(years("desc"), reverse=True)
+
+
 def test_a_scraper_returns_what_is_no_text_as_it_was_recorded(ask: Ask) -> None:
     picture = RECORDS[4].body
     scraped = ask("GET", f"/scrapingbee/api/v1/?url={quote(PORT)}quay.png")
