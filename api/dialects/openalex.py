@@ -1,14 +1,13 @@
 """OpenAlex (`api.openalex.org`): works by search, by filters and by DOI or PubMed's number.
 
-Authors, sources and institutions have no records of their own here. A work's identifier is a hash of its page's URL, so
-works cannot be looked up by it. Citations are not counted.
+Authors, sources and institutions have no records of their own here. A work's number is that of its page in the
+snapshot. Citations are not counted.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import date
-from hashlib import sha256
 from urllib.parse import unquote
 
 from webemu.api.dialects.dialect import (
@@ -21,7 +20,7 @@ from webemu.api.dialects.dialect import (
     get_texts,
     read_params,
 )
-from webemu.api.dialects.papers import Order, Paper, find_papers, open_doi, open_pubmed
+from webemu.api.dialects.papers import Order, Paper, find_papers, open_doc, open_doi, open_pubmed
 from webemu.api.dialects.search import SearchParams, estimate_total
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -41,6 +40,8 @@ _SEARCH_FILTERS = (
 )
 """Filters whose words are searched."""
 _FIRST_CURSOR = "*"
+_FIRST_NUMBER = 4_000_000_000
+"""Number of the work whose page is the first of the snapshot."""
 
 
 def answer_works(world: World, request: Request) -> Response:
@@ -127,13 +128,15 @@ def _bare_doi(text: str) -> str:
 
 
 def answer_work(world: World, request: Request) -> Response:
-    """Answer `/works/{id}`, where the identifier is a DOI or a number of PubMed. Raises ServiceRefusal if unknown."""
+    """Answer `/works/{id}`, by the number of the work, a DOI or a PubMed number. Raises ServiceRefusal if unknown."""
     params = read_params(request)
     name, at_time = unquote(request.path.removeprefix("/works/")), request.session.at_time
     bare = _bare_doi(name)
     number = re.fullmatch(r"(?:pmid:|https://pubmed\.ncbi\.nlm\.nih\.gov/)(\d+)/?", name)
     paper = open_pubmed(world, number[1], at_time) if number else None
     paper = open_doi(world, bare, at_time) if bare.startswith("10.") else paper
+    if work_number := re.fullmatch(r"(?:https://openalex\.org/)?(?:works/)?[wW](\d{10})", name):
+        paper = open_doc(world, int(work_number[1]) - _FIRST_NUMBER, at_time)
     if paper is None:
         raise ServiceRefusal("Not found", reason="no-result", status=404)
     return build_response(_select(_render_work(paper, has_score=False), get_texts(params, "select")))
@@ -147,7 +150,7 @@ def _select(work: JsonObject, names: list[str]) -> JsonObject:
 def _render_work(paper: Paper, has_score: bool) -> JsonObject:
     """Return a work in the service's order of members."""
     doi = f"https://doi.org/{paper.doi.lower()}" if paper.doi else None
-    work_id = f"https://openalex.org/W{_number_of(paper.url)}"
+    work_id = f"https://openalex.org/W{_FIRST_NUMBER + paper.doc}"
     work: JsonObject = {"id": work_id, "doi": doi, "title": paper.title, "display_name": paper.title}
     work |= {"relevance_score": paper.score} if has_score else {}
     work |= {"publication_year": paper.day[0] if paper.day else None, "publication_date": paper.iso_day or None}
@@ -164,11 +167,6 @@ def _render_work(paper: Paper, has_score: bool) -> JsonObject:
     work |= {"locations_count": 1, "locations": [location], "best_oa_location": location if is_open else None}
     work |= {"referenced_works_count": 0, "referenced_works": [], "related_works": [], "counts_by_year": []}
     return work | {"abstract_inverted_index": _invert(paper.abstract) if paper.abstract else None}
-
-
-def _number_of(url: str) -> int:
-    """Return ten digits computed from a URL."""
-    return 10**9 + int.from_bytes(sha256(url.encode()).digest()[:8]) % (9 * 10**9)
 
 
 def _render_ids(paper: Paper, work_id: str, doi: str | None) -> JsonObject:

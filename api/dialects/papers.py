@@ -79,6 +79,8 @@ class Paper:
     keywords: tuple[str, ...]
     html: str
     """The page itself, for what only some services read."""
+    doc: int = -1
+    """Dense id of the page inside the snapshot; -1 if it has none."""
     score: float = 0.0
     """Relevance in the search that found it."""
 
@@ -237,7 +239,21 @@ def _find_candidates(
 def open_paper(world: World, url: str, at_time: datetime | None) -> Paper | None:
     """Return the paper that the page at a URL declares; None if there is no such page or it declares none."""
     page = open_page(world, url, "html", at_time)
-    return read_paper(page.content, page.capture.url) if page else None
+    paper = read_paper(page.content, page.capture.url) if page else None
+    return replace(paper, doc=page.capture.doc) if page and paper else None
+
+
+def open_doc(world: World, doc: int, at_time: datetime | None) -> Paper | None:
+    """Return the paper whose page has a dense id, None if there is none.
+
+    The page is searched by its title, so that a session finds only what it may see.
+    """
+    if not 0 <= doc < int(str(world.figures().get("documents", 0))):
+        return None
+    title, _ = world.text_of(Hit(doc, 0.0, b"", b"", b"", ""))
+    hits = search(world, title, SearchParams(0, MAX_CANDIDATES), at_time)[0] if title.strip() else ()
+    url = next((hit.url for hit in hits if hit.doc == doc), "")
+    return open_paper(world, url, at_time) if url else None
 
 
 def open_doi(world: World, doi: str, at_time: datetime | None) -> Paper | None:

@@ -1,7 +1,7 @@
 """Semantic Scholar's graph API (`api.semanticscholar.org`): search of papers, and papers by DOI, arXiv, PubMed or URL.
 
-A crawl knows no citations: their counts are 0 and their lists are empty. A `paperId` is a hash of the page's URL, so
-papers cannot be looked up by it.
+A crawl knows no citations: their counts are 0 and their lists are empty. A `paperId` holds the page's number in the
+snapshot, so that papers are looked up by it without state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ from webemu.api.dialects.dialect import (
     get_texts,
     read_params,
 )
-from webemu.api.dialects.papers import Order, Paper, find_papers, open_arxiv, open_doi, open_paper, open_pubmed
+from webemu.api.dialects.papers import (
+    Order,
+    Paper,
+    find_papers,
+    open_arxiv,
+    open_doc,
+    open_doi,
+    open_paper,
+    open_pubmed,
+)
 from webemu.api.dialects.search import SearchParams, estimate_total
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -38,6 +47,8 @@ _ORDERS: dict[str, Order] = {
     "publicationDate:desc": "newest",
 }
 """Orders by the value of `sort` in a bulk search."""
+_HASH_DIGITS, _NO_DOC = 32, 0xFFFFFFFF
+"""Digits of a `paperId` that are a hash of the page's URL; the other eight are its dense id, all ones if none."""
 _COUNTS = ("referenceCount", "citationCount", "influentialCitationCount")
 _NULLS = ("fieldsOfStudy", "publicationTypes", "publicationVenue", "tldr", "embedding", "corpusId")
 """Fields that a crawl does not know, null as the service has them where it does not know them."""
@@ -181,6 +192,8 @@ def _open(world: World, request: Request, paper_id: str) -> Paper:
         paper = openers[kind.lower()](world, value, at_time)
     elif mark and kind.lower() == "pmcid":
         paper = open_pubmed(world, value, at_time, is_full_text=True)
+    elif re.fullmatch("[0-9a-f]{40}", paper_id):
+        paper = open_doc(world, int(paper_id[_HASH_DIGITS:], 16), at_time)
     if paper is None:
         raise ServiceRefusal(f"Paper with id {paper_id[:200]} not found", reason="no-result", status=404)
     return paper
@@ -188,7 +201,7 @@ def _open(world: World, request: Request, paper_id: str) -> Paper:
 
 def _render_paper(paper: Paper, fields: tuple[str, ...]) -> JsonObject:
     """Return a paper with the fields that are asked for, in the service's order."""
-    paper_id = sha1(paper.url.encode(), usedforsecurity=False).hexdigest()
+    paper_id = sha1(paper.url.encode(), usedforsecurity=False).hexdigest()[:_HASH_DIGITS] + f"{paper.doc & _NO_DOC:08x}"
     row: JsonObject = {"paperId": paper_id, "externalIds": _render_ids(paper)}
     row |= {"url": f"https://www.semanticscholar.org/paper/{paper_id}", "title": paper.title}
     row |= {"abstract": paper.abstract or None, "venue": paper.journal, "year": paper.day[0] if paper.day else None}

@@ -240,6 +240,16 @@ def test_dates_bind(ask: Ask) -> None:
     assert "<entry>" in ask("GET", "/arxiv/api/query?search_query=all:tide+AND+cat:cs.*").text
 
 
+def test_what_a_search_returns_is_looked_up_by_its_identifier(ask: Ask) -> None:
+    for work in ask("GET", "/openalex/works?search=tide").json()["results"]:
+        for name in (work["id"], work["id"].rpartition("/")[2]):
+            assert ask("GET", f"/openalex/works/{quote(name, safe='')}").json()["title"] == work["title"]
+    for paper in ask("GET", "/semantic-scholar/graph/v1/paper/search?query=tide").json()["data"]:
+        assert ask("GET", f"/semantic-scholar/graph/v1/paper/{paper['paperId']}").json() == paper
+    for path in ("/openalex/works/W4999999999", f"/semantic-scholar/graph/v1/paper/{'f' * 40}"):
+        assert ask("GET", path).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("path", "names"),
     [
