@@ -86,7 +86,7 @@ def _render_serp(world: World, request: Request, url: str, params: dict[str, str
 
 def _read_number(params: dict[str, str], name: str, default: int) -> int:
     value = params.get(name, "")
-    return min(int(value), MAX_RESULTS if name == "num" else 1000) if value.isdigit() else default
+    return min(int(value), MAX_RESULTS if name == "num" else 1000) if value.isdecimal() and len(value) < 10 else default
 
 
 def _render_result(hit: Hit, rank: int, start: int) -> JsonObject:

@@ -97,7 +97,7 @@ def _read_order(params: JsonObject) -> Order:
 
 def _parse_day(text: str, defaults: tuple[int, int]) -> date | None:
     """Return a day of `2020`, `2020-05` or `2020-05-01`, None if it is no date."""
-    parts = [int(part) for part in text.split("-") if part.isdigit()]
+    parts = [int(part) for part in text.split("-") if part.isdecimal() and len(part) < 5]
     try:
         year, month, day = (*parts, *(defaults if len(parts) == 1 else (min(defaults[1], 28),)))[:3]
         return date(year, month, day)

@@ -119,7 +119,7 @@ def _parse_term(term: str) -> tuple[str, date | None, date | None]:
 def _build_day(year: str, month: str, day: str) -> date | None:
     try:
         return date(int(year), int(month), int(day))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -79,7 +79,7 @@ def _read_day(params: JsonObject, name: str) -> date | None:
     try:
         month, day, year = (int(part) for part in get_text(params, name).split("/"))
         return date(year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -167,7 +167,7 @@ def _read_days(params: JsonObject) -> tuple[date | None, date | None]:
 
 def _parse_day(text: str, is_last: bool) -> date | None:
     """Return a day of a date whose month and day may be missing, None if it is no date."""
-    parts = [int(part) for part in text.split("-") if part.isdigit()]
+    parts = [int(part) for part in text.split("-") if part.isdecimal() and len(part) < 5][:3]
     if not parts:
         return None
     # The 28th is in every month: days after it are lost at the end of a month that is named without a day.
