@@ -62,6 +62,18 @@ SEARCH_REQUESTS: dict[str, SearchRequest] = {
     "openresearcher": SearchRequest("POST", "/search", lambda q, n: {"query": q, "topn": n}),
     "deepresearchgym": SearchRequest("GET", "/search", lambda q, n: {"query": q, "k": n}),
     "nemo-gym": SearchRequest("POST", "/search", lambda q, n: {"query": q}),
+    "searchapi": SearchRequest("GET", "/api/v1/search", lambda q, n: {"engine": "google", "q": q, "num": n}),
+    "bocha": SearchRequest("POST", "/v1/web-search", lambda q, n: {"query": q, "count": n}),
+    "langsearch": SearchRequest("POST", "/v1/web-search", lambda q, n: {"query": q, "count": n}),
+    "zhipu": SearchRequest("POST", "/api/paas/v4/web_search", lambda q, n: {"search_query": q, "count": n}),
+    "parallel": SearchRequest(
+        "POST", "/v1/search", lambda q, n: {"search_queries": [q], "advanced_settings": {"max_results": n}}
+    ),
+    "valyu": SearchRequest("POST", "/v1/search", lambda q, n: {"query": q, "max_num_results": n}),
+    "scrapingbee": SearchRequest("GET", "/api/v1/store/google", lambda q, n: {"search": q, "nb_results": n}),
+    "oxylabs": SearchRequest(
+        "POST", "/v1/queries", lambda q, n: {"source": "google_search", "query": q, "parse": True, "limit": n}
+    ),
 }
 """Search request of each service that has a search, by the name of its dialect."""
 

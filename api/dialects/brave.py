@@ -1,4 +1,4 @@
-"""Brave Search (`api.search.brave.com`): web, news, suggestions. Image and video results are empty.
+"""Brave Search (`api.search.brave.com`): web, news, LLM context, suggestions. Image and video results are empty.
 
 The parameter `offset` counts pages. Descriptions are HTML with the words of the query in `<strong>`. A parameter out
 of bounds is 422, and so is an unknown key.
@@ -7,23 +7,22 @@ of bounds is 422, and so is an unknown key.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 from urllib.parse import unquote
 
+from webemu.api.dialects.brave_context import render_context
+from webemu.api.dialects.brave_params import get_bounded_number, read_query, read_search_params
 from webemu.api.dialects.dialect import (
     Dialect,
     Route,
     build_response,
     get_flag,
     get_header,
-    get_number,
-    get_text,
     get_texts,
     read_params,
     request_uuid,
 )
 from webemu.api.dialects.display import display_title, format_day, highlight_html
-from webemu.api.dialects.search import SearchParams, date_days_ago, search
+from webemu.api.dialects.search import search
 from webemu.api.http.request import Request
 from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
@@ -33,12 +32,8 @@ from webemu.emulator.world import World
 
 MAX_RESULTS = {"web": 20, "news": 50, "images": 100, "videos": 50}
 """Most results per page, by kind of search."""
-MAX_CHARS, MAX_WORDS, LAST_PAGE = 400, 50, 9
-"""Limits of a query, and the highest `offset`."""
 DEFAULT_LANGUAGE = "en"
 """Language reported for a page of unknown language: clients require one, and the service defaults to English."""
-_AGE_DAYS = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
-"""Days of the values of `freshness`."""
 _RATE_LIMIT_HEADERS: Headers = [
     (b"X-RateLimit-Limit", b"1, 15000"),
     (b"X-RateLimit-Policy", b"1;w=1, 15000;w=2592000"),
@@ -51,8 +46,8 @@ _RATE_LIMIT_HEADERS: Headers = [
 def answer_search(world: World, request: Request) -> Response:
     """Answer `/res/v1/web/search` and the same for news, images and videos."""
     params, kind = read_params(request), request.path.split("/")[3]
-    query = _read_query(params)
-    search_params = replace(_read_search_params(world, request, params, MAX_RESULTS[kind]), published=kind == "news")
+    query = read_query(params)
+    search_params = replace(read_search_params(world, request, params, MAX_RESULTS[kind]), published=kind == "news")
     has_results = kind == "news" or (kind == "web" and "web" in (get_texts(params, "result_filter") or ["web"]))
     hits, has_more = search(world, query, search_params, request.session.at_time) if has_results else ((), False)
     is_decorated = get_flag(params, "text_decorations", True)
@@ -63,13 +58,18 @@ def answer_search(world: World, request: Request) -> Response:
     return build_response({"type": kind, "query": query_payload, "results": rows}, headers=_RATE_LIMIT_HEADERS)
 
 
+def answer_context(world: World, request: Request) -> Response:
+    """Answer `/res/v1/llm/context`."""
+    return build_response(render_context(world, request), headers=_RATE_LIMIT_HEADERS)
+
+
 def answer_suggest(world: World, request: Request) -> Response:
     """Answer `/res/v1/suggest/search` with titles that complete the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
     params = read_params(request)
-    query, count = _read_query(params), _get_bounded_number(params, "count", 5, 1, 20)
+    query, count = read_query(params), get_bounded_number(params, "count", 5, 1, 20)
     titles = world.suggest(query, count) if request.session.at_time is None else []
     payload = {"type": "suggest", "query": {"original": query}, "results": [{"query": title} for title in titles]}
     return build_response(payload, headers=_RATE_LIMIT_HEADERS)
@@ -77,54 +77,12 @@ def answer_suggest(world: World, request: Request) -> Response:
 
 def answer_spellcheck(world: World, request: Request) -> Response:
     """Answer `/res/v1/spellcheck/search` with the corrected query, empty if every word is known."""
-    query = _read_query(read_params(request))
+    query = read_query(read_params(request))
     corrected = world.correct(query)
     results = [{"query": corrected}] if corrected else []
     return build_response(
         {"type": "spellcheck", "query": {"original": query}, "results": results}, headers=_RATE_LIMIT_HEADERS
     )
-
-
-def _read_query(params: dict[str, object]) -> str:
-    """Return the query. Raises BadRequest if it is missing or too long."""
-    query = get_text(params, "q")
-    if not query.strip():
-        raise BadRequest("Field required", reason="bad-q")
-    if len(query) > MAX_CHARS or len(query.split()) > MAX_WORDS:
-        raise BadRequest(f"At most {MAX_CHARS} characters and {MAX_WORDS} words are allowed", reason="bad-q")
-    return query
-
-
-def _read_search_params(world: World, request: Request, params: dict[str, object], max_count: int) -> SearchParams:
-    """Return filters and paging from the parameters. Raises BadRequest if one is out of bounds."""
-    count = _get_bounded_number(params, "count", 20, 1, max_count)
-    page = _get_bounded_number(params, "offset", 0, 0, LAST_PAGE)
-    after, before = _read_dates(world, request, get_text(params, "freshness"))
-    return SearchParams(page * count, count, after, before)
-
-
-def _get_bounded_number(params: dict[str, object], name: str, default: int, minimum: int, maximum: int) -> int:
-    """Return a parameter as a number. Raises BadRequest if it is out of bounds, where other services clamp."""
-    bounded = get_number(params, name, default, -1, 1000)  # wider than any limit, so that clamping hides nothing
-    if not minimum <= bounded <= maximum:
-        raise BadRequest(f"Input should be from {minimum} to {maximum}", reason=f"bad-{name}")
-    return bounded
-
-
-def _read_dates(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
-    """Return the first and last day of `freshness`: an age such as `pw`, or two days with `to` between them.
-
-    Raises: BadRequest if it is neither.
-    """
-    if not freshness:
-        return None, None
-    if freshness in _AGE_DAYS:
-        return date_days_ago(world, _AGE_DAYS[freshness], request.session.at_time), None
-    try:
-        first, last = (date.fromisoformat(end) for end in freshness.split("to"))
-    except ValueError:
-        raise BadRequest("Input should be pd, pw, pm, py or a span of dates", reason="bad-freshness") from None
-    return first, last
 
 
 def _is_spellcheck_off(params: dict[str, object]) -> bool:
@@ -245,6 +203,7 @@ DIALECT = Dialect(
     ("api.search.brave.com",),
     (
         Route(("GET",), "/res/v1/(web|news|images|videos)/search", answer_search, True),
+        Route(("GET", "POST"), "/res/v1/llm/context", answer_context),
         Route(("GET",), "/res/v1/suggest/search", answer_suggest),
         Route(("GET",), "/res/v1/spellcheck/search", answer_spellcheck),
     ),

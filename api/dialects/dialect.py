@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 
+from webemu.api.dialects.refusals import reword_error
 from webemu.api.http.errors import log_internal_error, reraise_if_fatal, server_fault_headers
 from webemu.api.http.request import Request
 from webemu.api.http.response import Headers, Response, compose_response
@@ -103,12 +104,13 @@ def _is_valid_key(key: str, keys: frozenset[str], request: Request) -> bool:
 def build_error_response(dialect: Dialect, error: Exception, request: Request) -> Response:
     """Return the service's response for an error, with this server's debug and failure headers added.
 
-    An exception that is no EmulatorError is logged and reported as an internal error.
+    An exception that is no EmulatorError is logged and reported as an internal error. Messages are in the words of the
+    live web (`webemu.api.dialects.refusals`).
     """
     emulator_error = (
         error if isinstance(error, EmulatorError) else log_internal_error(error, f"{request.method} {request.url}")
     )
-    response = dialect.render_error(emulator_error, request)
+    response = dialect.render_error(reword_error(emulator_error), request)
     debug_headers: Headers = [(b"X-Webemu-Reason", emulator_error.reason.encode())]
     return response._replace(headers=[*response.headers, *debug_headers, *server_fault_headers(emulator_error)])
 

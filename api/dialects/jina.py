@@ -94,6 +94,10 @@ def read_target(request: Request, posted: str) -> str:
     return urls.parse_user_url(url) if url else ""
 
 
+_NETWORK_ERRORS = {"redirect-loop": "ERR_TOO_MANY_REDIRECTS"}
+"""Chromium's names of errors by reason; a redirect out of the emulated web leads to a name that does not resolve."""
+
+
 def load_source(world: World, request: Request, url: str) -> Source:
     """Return the document at a URL.
 
@@ -122,7 +126,8 @@ def _not_found_source(url: str, error: NotCaptured) -> Source:
     one.
     """
     if error.reason != "url-not-captured":
-        raise ViewUnavailable(f"Failed to goto {url}: {error.message}") from error
+        network_error = _NETWORK_ERRORS.get(error.reason, "ERR_NAME_NOT_RESOLVED")
+        raise ViewUnavailable(f"Failed to goto {url}: Error: net::{network_error} at {url}") from error
     return Source(url, url, "", "Not Found", None, 404, "Not Found")
 
 

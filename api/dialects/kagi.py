@@ -46,7 +46,7 @@ def _render_result(hit: Hit, rank: int) -> dict[str, object]:
 
 
 def _render_meta(request: Request) -> dict[str, object]:
-    return {"id": request_digest(request)[:32], "node": "webemu", "ms": 0, "api_balance": 0.0}
+    return {"id": request_digest(request)[:32], "node": "us-east", "ms": 0, "api_balance": 0.0}
 
 
 def render_error(error: EmulatorError, request: Request) -> Response:

@@ -312,7 +312,7 @@ def _answer_uncaptured(world: World, request: Request, error: NotCaptured) -> Re
     host = urls.host_of(urls.normalize(request.url))
     reason_header = (b"X-Webemu-Reason", error.reason.encode())
     if not world.knows_host(host):
-        return _text_response(502, f"The name {host} does not resolve: {error.message}.", [reason_header])
+        return _text_response(502, f"The name {host} does not resolve.", [reason_header])
     if (error_page := world.error_page_of(host, _requested_time(request))) is None:
         return _text_response(404, "Not Found", [reason_header])
     reply = rebuild_response(error_page[1], request.method, request.headers, world.decode_body)

@@ -36,6 +36,14 @@ def page(*more: str) -> str:
     return html(f"Harbour {TOKEN}", f"The harbour bell, {TOKEN}, is told of here.", *more)
 
 
+def paper(**values: str) -> str:
+    """A page that declares a paper."""
+    head = "".join(f'<meta name="citation_{name}" content="{value}">' for name, value in values.items())
+    text = f"The harbour bell, {TOKEN}, is told of here."
+    title = f"<meta name='citation_title' content='Harbour bell {TOKEN}'>"
+    return html(f"Harbour {TOKEN}", text, SECRET_SENTENCE, head=title + head)
+
+
 BLOCKED = [
     CaptureSpec(f"https://blocked.example/{TOKEN}", page(), 2),
     CaptureSpec(f"https://deep.blocked.example/{TOKEN}?a=1", page("Another."), 2),
@@ -46,6 +54,8 @@ BLOCKED = [
     CaptureSpec(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
     CaptureSpec(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
     CaptureSpec(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
+    CaptureSpec("https://arxiv.org/abs/2401.00001", paper(arxiv_id="2401.00001", doi="10.48550/2401.00001"), 2),
+    CaptureSpec("https://pubmed.ncbi.nlm.nih.gov/24010001/", paper(pmid="24010001", journal_title="Bells"), 2),
     CaptureSpec(f"{OPEN}/lost", page("Not found."), 2, "404 Not Found"),
     CaptureSpec(f"{WIKI}/wiki/{TOKEN.title()}", article(TOKEN.title(), f"{TOKEN} is a harbour bell."), 2),
 ]
@@ -95,7 +105,7 @@ class Probe(NamedTuple):
 
 DAY = "20240102"
 QUERY = "harbour bell"
-WORDS = ("q", "query", "search_query", "search_term", "prompt", "topic", "question", "input")
+WORDS = ("q", "query", "search", "term", "search_query", "search_term", "prompt", "topic", "question", "input")
 OPEN_TEXT = f"{OPEN}/text/{TOKEN}"
 ADDRESSES = ("url", "link", "urls", "ids", "website")
 SIZE_PARAMETERS = {"num_results": 10, "count": 10, "topk": 10, "top_k": 10, "k": 10, "max_results": 10, "limit": 10}
@@ -127,6 +137,13 @@ def bodies() -> Iterator[dict[str, Any]]:
     yield {"query": QUERY, "topk": 10, "return_scores": True}
     yield {"q": QUERY, "query": QUERY, "url": OPEN, "outputType": "searchResults", "depth": "standard"}
     yield {"url": OPEN, "limit": 20, "max_depth": 3}
+    yield {"engine": "google", "q": QUERY}
+    yield {"source": "google_search", "query": QUERY, "parse": True}
+    yield {"source": "universal", "url": OPEN_TEXT}
+    yield {"zone": "web_unlocker1", "url": OPEN_TEXT}
+    yield {"zone": "web_unlocker1", "url": "https://www.google.com/search?q=harbour+bell&brd_json=1"}
+    yield {"id_list": "2401.00001", "id": "24010001", "db": "pubmed"}
+    yield {"ids": ["ARXIV:2401.00001", "PMID:24010001"]}
 
 
 def of_route(who: str, base: str, methods: tuple[str, ...], path: str) -> Iterator[Probe]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -16,15 +16,18 @@ import pytest
 from lxml import html as lxml_html
 
 from tests.crawls import CaptureSpec, html, ingest, write
+from tests.errors import ERRORS, OWN_WORDS
 from webemu.api import dialects
 from webemu.api.app import create_app
 from webemu.api.bench.request_factory import SEARCH_REQUESTS
 from webemu.api.dialects import DIALECTS
-from webemu.api.dialects.dialect import Dialect
+from webemu.api.dialects.dialect import Dialect, build_error_response
+from webemu.api.http.request import Request
 from webemu.emulator.config import Config
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.ports import Ranker, SearchPlan
 from webemu.emulator.query import ParsedQuery
+from webemu.emulator.session import Session
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -34,6 +37,8 @@ NOTHING = "zzyzzyx"
 COUNT = 5
 WORDS = ("lighthouse", "harbour", "ships", "river", "keeper")
 KEYED = dict.fromkeys(("X-API-KEY", "X-Subscription-Token", "Ocp-Apim-Subscription-Key"), "good")  # fmt: skip
+WITH_PASSWORD = {"oxylabs"}
+"""The services whose key is a password."""
 SCHEMES = {"kagi": "Bot"}
 """The word before the key in `Authorization`; services that are not here use `Bearer`."""
 
@@ -70,6 +75,10 @@ def in_base64(answer: httpx.Response) -> list[str]:
     return [orjson.loads(b64decode(one))["URL"] for one in answer.json()["results"]]
 
 
+def in_content(answer: httpx.Response) -> list[str]:
+    return [one["url"] for one in answer.json()["results"][0]["content"]["results"]["organic"]]
+
+
 LINKS = {
     "serper": at("organic", link="link"),
     "serpapi": at("organic_results", link="link"),
@@ -95,9 +104,18 @@ LINKS = {
     "openresearcher": at("results"),
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
+    "searchapi": at("organic_results", link="link"),
+    "bocha": at("data", "webPages", "value"),
+    "langsearch": at("data", "webPages", "value"),
+    "zhipu": at("search_result", link="link"),
+    "parallel": at("results"),
+    "valyu": at("results"),
+    "scrapingbee": at("organic_results"),
+    "oxylabs": in_content,
 }
 """The path to the links in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
-WITHOUT_SEARCH = {"jina"}
+WITHOUT_SEARCH = {"jina", "brightdata", "arxiv", "crossref", "openalex", "pubmed", "semantic-scholar"}
+"""Services that read pages, and those that search only such pages as are papers."""
 ANY_PATH = {"jina", "jina-search"}
 """The services whose path is the URL or query itself."""
 SAYS_NOTHING = {"jina-search": 422, "linkup": 400}
@@ -147,6 +165,8 @@ def question(ask: Asking, name: str, query: str, key: str = "good", **more: Any)
     how = SEARCH_REQUESTS[name]
     url, parameters = f"http://localhost/{name}{how.path}", how.parameters(query, COUNT) | more
     headers = dict.fromkeys(KEYED, key) | {"Authorization": f"{SCHEMES.get(name, 'Bearer')} {key}"}
+    if name in WITH_PASSWORD:
+        headers["Authorization"] = f"Basic {b64encode(f'user:{key}'.encode()).decode()}"
     headers["Accept"] = "application/json"
     if how.method == "GET":
         both = {**parameters, "api_key": key, "key": key}
@@ -256,6 +276,13 @@ def test_an_outage_is_marked_as_ours(name: str, broken: Asking) -> None:
     assert 500 <= answer.status_code < 600
     assert answer.headers["X-Webemu-Failure"] == "infrastructure"
     assert own_shape(answer)
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_no_refusal_tells_an_agent_where_it_is(dialect: Dialect, kind: str) -> None:
+    request = Request("GET", "https", "service.example", "service.example", "/", "", {}, Session())
+    assert OWN_WORDS.search(build_error_response(dialect, ERRORS[kind], request).body.decode()) is None
 
 
 @pytest.mark.parametrize("dialect", [one for one in DIALECTS if one.hosts], ids=lambda dialect: dialect.name)

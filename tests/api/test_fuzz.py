@@ -37,6 +37,7 @@ DECLARED = {
     "payload-too-large",
     "weather",
     "no-such-view",
+    "page-refused",
     "url-not-captured",
 }
 """Reasons of a 5xx that say what the crawl holds."""

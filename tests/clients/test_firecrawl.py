@@ -101,7 +101,7 @@ def test_through_the_proxy(web: Server) -> None:
 def test_errors(app: "firecrawl.Firecrawl", keyed_server: Server) -> None:
     with pytest.raises(errors.DNSResolutionError):
         app.scrape("https://nowhere.example/")
-    with pytest.raises(errors.FirecrawlError, match=r"404.*was not captured") as raised:
+    with pytest.raises(errors.FirecrawlError, match=r"404.*Page not found") as raised:
         app.scrape(LOST)
     assert raised.value.code == "SCRAPE_NO_CACHED_DATA"
     with pytest.raises(errors.FirecrawlError, match="Job not found"):
