@@ -165,9 +165,9 @@ def _mean(values: Sequence[float | None]) -> float:
     return sum(present) / len(present) if present else math.nan
 
 
-def _ratio(part: float, whole: float) -> float:
+def _ratio(dividend: float, divisor: float) -> float:
     """Return a quotient; NaN if the divisor is 0."""
-    return part / whole if whole else math.nan
+    return dividend / divisor if divisor else math.nan
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
