@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Required, TypedDict
@@ -125,6 +125,7 @@ class GenerationBatcher:
             ]
             waiting = [pending for pending in waiting if pending not in batch]
             sampler = self._create_sampler(batch[0].max_tokens, batch[0].temperature)
+            turns: Sequence[Ids | Exception]
             try:
                 turns, _ = await asyncio.to_thread(sampler.sample_turns, [pending.context for pending in batch])
             except Exception as error:  # reported to the waiting requests; the next batch may succeed

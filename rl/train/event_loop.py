@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -26,7 +27,7 @@ class EventLoopThread:
     def __init__(self, server: str, timeout: float = 90) -> None:
         # Episodes retry outages themselves; the client would also retry injected weather.
         self.client = AsyncClient(server, timeout=timeout, retries=0)
-        self._loop = asyncio.new_event_loop()
+        self._loop, self._slots = asyncio.new_event_loop(), asyncio.Semaphore(MAX_CONCURRENT)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="episodes")
         self._thread.start()
 
@@ -43,6 +44,25 @@ class EventLoopThread:
         raised once they have ended.
         """
         return self.run(_gather(coroutines))
+
+    def start(self, coroutine: Coroutine[object, None, T]) -> Future[T]:
+        """Begin a coroutine, which runs beside the caller, and return its future result (see `collect`)."""
+        return asyncio.run_coroutine_threadsafe(self._run_in_slot(coroutine), self._loop)
+
+    def collect(self, futures: Sequence[Future[T]]) -> list[T]:
+        """Wait for coroutines that were begun and return their results in order. The first error cancels the others."""
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()  # no effect on a finished future
+
+    async def _run_in_slot(self, coroutine: Coroutine[object, None, T]) -> T:
+        try:
+            async with self._slots:
+                return await coroutine
+        finally:
+            coroutine.close()  # one that never started would warn that it was never awaited
 
     def close(self) -> None:
         """Cancel what still runs, close the client and stop the loop."""

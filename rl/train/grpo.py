@@ -56,7 +56,7 @@ from webemu.rl.train.rollout import Rollout, Timing, add_timings, play
 from webemu.rl.train.run_folder import CURRICULUM_FILE
 from webemu.rl.train.sampling import TrainerSampler
 from webemu.rl.train.step_log import StepLog, compute_figures
-from webemu.rl.train.trainer import TrainingJob, device_options, split_batch, train_to_end
+from webemu.rl.train.trainer import TrainingJob, device_options, split_batch, take_peak_memory_mb, train_to_end
 
 if TYPE_CHECKING:
     from transformers import TrainerControl, TrainerState, TrainingArguments
@@ -202,7 +202,7 @@ class GrpoCallback(TrainerCallback):
     ) -> None:
         """Write the figures of a step, and stop the stage after too many consecutive steps of low entropy."""
         if logs and "loss" in logs:
-            figures = self._rollout_function.last_figures
+            figures = self._rollout_function.last_figures | {"memory/peak_mb": take_peak_memory_mb()}
             self._step_log.write_step(
                 state.global_step, {f"trl/{name}": value for name, value in logs.items()} | figures
             )

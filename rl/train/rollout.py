@@ -1,5 +1,7 @@
-"""Batched rollouts: many episodes turn by turn. The model samples one turn of each, then all tool calls run
-concurrently, until every episode has ended.
+"""Batched rollouts: many episodes turn by turn. The model samples one turn of each, and the tool calls of a turn run as
+soon as it ends, while others are still being sampled, until every episode has ended.
+
+Nothing depends on that order: an episode has a session of its own, and the next turns begin when all calls are done.
 
 Token ids are only ever joined, never decoded and encoded again. The mask is 1 for tokens of the model and 0 for those
 of the tools. TRL's own loop would run the tools of one rollout after those of another.
@@ -8,7 +10,8 @@ of the tools. TRL's own loop would run the tools of one rollout after those of a
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,6 +24,8 @@ from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.messages import Message
 
 Ids = list[int]
+OnTurn = Callable[[int, Ids], None]
+"""Function that receives the number of a context and its turn."""
 
 
 class Sampler(Protocol):
@@ -33,8 +38,13 @@ class Sampler(Protocol):
     def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:
         """Return the token ids with which an episode begins, up to the model's first turn."""
 
-    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
-        """Return the model's next turn after each context, and its log probabilities if the engine provides them."""
+    def sample_turns(
+        self, contexts: list[Ids], on_turn: OnTurn | None = None
+    ) -> tuple[list[Ids], list[list[float]] | None]:
+        """Return the model's next turn after each context, and its log probabilities if the engine provides them.
+
+        An engine that provides none may pass turns to `on_turn` as soon as they end.
+        """
 
     def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[Mapping[str, object]]) -> Message:
         """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
@@ -69,11 +79,15 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds that a batch of rollouts spent on sampling, on tools and on scoring."""
+    """Seconds that a batch of rollouts spent on sampling, on waiting for tools and on scoring. Tools that run while the
+    model still samples cost nothing.
+    """
 
     sampling_seconds: float
     tool_seconds: float
     scoring_seconds: float
+    tokens: int = 0
+    """Tokens that the model sampled."""
 
 
 def add_timings(timings: Sequence[Timing]) -> Timing:
@@ -82,6 +96,7 @@ def add_timings(timings: Sequence[Timing]) -> Timing:
         sum(one.sampling_seconds for one in timings),
         sum(one.tool_seconds for one in timings),
         sum(one.scoring_seconds for one in timings),
+        sum(one.tokens for one in timings),
     )
 
 
@@ -106,25 +121,42 @@ def play(
     active = [(rollout, episode) for rollout, episode in zip(rollouts, episodes, strict=True) if not episode.done]
     while active:
         phase_started = time.perf_counter()
-        _sample_turns(sampler, active, token_budget)
+        futures = _play_turn(loop_thread, sampler, active, token_budget)
         sampling_seconds, phase_started = sampling_seconds + time.perf_counter() - phase_started, time.perf_counter()
-        loop_thread.gather(_run_tools(sampler, rollout, episode, token_budget) for rollout, episode in active)
+        loop_thread.collect(futures)
         tool_seconds += time.perf_counter() - phase_started
         active = [(rollout, episode) for rollout, episode in active if not rollout.end_reason]
     phase_started = time.perf_counter()
     for rollout, record in zip(rollouts, loop_thread.gather(episode.record() for episode in episodes), strict=True):
         rollout.score = rubric_of(rollout.task).score(record)
-    return rollouts, Timing(sampling_seconds, tool_seconds, time.perf_counter() - phase_started)
+    sampled_tokens = sum(sum(one.mask) for one in rollouts)
+    return rollouts, Timing(sampling_seconds, tool_seconds, time.perf_counter() - phase_started, sampled_tokens)
 
 
-def _sample_turns(sampler: Sampler, active: list[tuple[Rollout, AsyncEpisode]], token_budget: int) -> None:
-    """Sample a turn of each running rollout and append it, cut to the token limit."""
-    turns, logprobs = sampler.sample_turns([rollout.prompt_ids + rollout.ids for rollout, _ in active])
-    for number, (rollout, _) in enumerate(active):
-        ids = turns[number][: token_budget - len(rollout.ids)]
-        rollout.ids += ids
-        rollout.mask += [1] * len(ids)
-        rollout.logprobs += logprobs[number][: len(ids)] if logprobs else []
+def _play_turn(
+    loop_thread: EventLoopThread, sampler: Sampler, active: list[tuple[Rollout, AsyncEpisode]], token_budget: int
+) -> list[Future[None]]:
+    """Sample a turn of each running rollout, begin its tool calls, and return what will be done with them."""
+    futures: dict[int, Future[None]] = {}
+
+    def begin_tools(number: int, ids: Ids, logprobs: Sequence[float] = ()) -> None:
+        rollout, episode = active[number]
+        _append_turn(rollout, ids[: token_budget - len(rollout.ids)], logprobs)
+        futures[number] = loop_thread.start(_run_tools(sampler, rollout, episode, token_budget))
+
+    contexts = [rollout.prompt_ids + rollout.ids for rollout, _ in active]
+    turns, logprobs = sampler.sample_turns(contexts, begin_tools)
+    for number, ids in enumerate(turns):
+        if number not in futures:
+            begin_tools(number, ids, logprobs[number] if logprobs else ())
+    return list(futures.values())
+
+
+def _append_turn(rollout: Rollout, ids: Ids, logprobs: Sequence[float]) -> None:
+    """Append a turn of the model, with log probabilities if there are any."""
+    rollout.ids += ids
+    rollout.mask += [1] * len(ids)
+    rollout.logprobs += logprobs[: len(ids)]
 
 
 async def _run_tools(sampler: Sampler, rollout: Rollout, episode: AsyncEpisode, token_budget: int) -> None:

@@ -5,15 +5,18 @@ engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 from trl.chat_template_utils import parse_response
+from trl.models.utils import unwrap_model_for_generation
 
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
 from webemu.rl.train.messages import Message, ToolCall, system_messages
-from webemu.rl.train.rollout import Ids
+from webemu.rl.train.rollout import Ids, OnTurn
+from webemu.rl.train.turn_cache import TurnCache
 
 if TYPE_CHECKING:  # slow imports
     from peft import PeftModel
@@ -107,43 +110,49 @@ class LocalSampler(ChatCodec):
     ) -> None:
         """Prepare a sampler. `max_tokens` is the token limit of a turn; temperature 0 decodes greedily."""
         super().__init__(tokenizer, system)
-        self._model, self._max_tokens, self._temperature = model, max_tokens, temperature
+        self._model, self._cache = model, TurnCache(tokenizer.pad_token_id, [self.end_id])
+        self._options: dict[str, object] = {
+            "max_new_tokens": max_tokens, "pad_token_id": tokenizer.pad_token_id, "eos_token_id": self.end_id,
+            "do_sample": bool(temperature),
+        }  # fmt: skip
+        if temperature:
+            self._options |= {"temperature": temperature, "top_k": 0, "top_p": 1.0}
 
-    @torch.no_grad()
-    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], None]:
+    def sample_turns(self, contexts: list[Ids], on_turn: OnTurn | None = None) -> tuple[list[Ids], None]:
         """Return the next turn after each context. This engine provides no log probabilities."""
-        pad, end = self.tokenizer.pad_token_id, self.end_id
-        longest = max(map(len, contexts))
-        # Contexts are padded on the left, so that generation continues all of them at the same position.
-        ids = torch.tensor([[pad] * (longest - len(one)) + one for one in contexts])
-        attention_mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in contexts])
-        sampling_options: dict[str, float] = {
-            "do_sample": True,
-            "temperature": self._temperature,
-            "top_k": 0,
-            "top_p": 1.0,
-        }
-        sampling_options = sampling_options if self._temperature else {"do_sample": False}
-        device = self._model.device
-        generated = self._model.generate(
-            input_ids=ids.to(device),
-            attention_mask=attention_mask.to(device),
-            max_new_tokens=self._max_tokens,
-            pad_token_id=pad,
-            eos_token_id=end,
-            **sampling_options,
-        )
-        turns: list[Ids] = generated[:, longest:].tolist()
-        return [turn[: turn.index(end) + 1] if end in turn else turn for turn in turns], None
+        generate = partial(self._model.generate, **self._options)
+        return self._cache.sample_turns(self._model, contexts, generate, on_turn), None
 
 
 class TrainerSampler(ChatCodec):
-    """Sampler that uses the engine of a GRPO trainer."""
+    """Sampler that uses the engine of a GRPO trainer: vLLM as TRL drives it, or its model with a `TurnCache`.
+
+    It serves one step: the weights must not change between its turns.
+    """
 
     def __init__(self, trainer: GRPOTrainer, system: str = "") -> None:
         super().__init__(trainer.processing_class, system)
         self._trainer = trainer
+        self._cache = TurnCache(self.tokenizer.pad_token_id, trainer.eos_token_ids)
 
-    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(
+        self, contexts: list[Ids], on_turn: OnTurn | None = None
+    ) -> tuple[list[Ids], list[list[float]] | None]:
         """Return the next turn after each context, with log probabilities if the engine provides them."""
-        return self._trainer._generate_single_turn(contexts, None, {}, num_generations=1)  # type: ignore[no-any-return]
+        trainer = self._trainer
+        if trainer.use_vllm:
+            return trainer._generate_single_turn(contexts, None, {}, num_generations=1)  # type: ignore[no-any-return]
+        # As in TRL's `_generate_single_turn`, which would read all contexts anew.
+        with (
+            unwrap_model_for_generation(
+                trainer.model_wrapped,
+                trainer.accelerator,
+                gather_deepspeed3_params=trainer.args.ds3_gather_for_generation,
+                generation_kwargs=trainer.generation_kwargs,
+                gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
+            ) as model,
+            torch.no_grad(),
+            trainer._dist.summon_full_params(trainer.model_wrapped, recurse=False),
+        ):
+            generate = partial(model.generate, generation_config=trainer.generation_config)
+            return self._cache.sample_turns(model, contexts, generate, on_turn), None

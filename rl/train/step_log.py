@@ -109,13 +109,14 @@ def read_steps(folder: Path) -> list[dict[str, float]]:
 
 def compute_figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[str, float]:
     """Return the figures of one step's rollouts: means of reward and terms by name, shares of masked episodes and of
-    ways to end, seconds, and tool latencies in milliseconds.
+    ways to end, seconds, sampled tokens per second, the share of waiting for tools, and tool latencies in milliseconds.
     """
     scored = [one for one in rollouts if one.score.reward is not None]
     terms = sorted({name for one in scored for name in one.score.terms})
     means = {f"terms/{name}": _mean([one.score.terms.get(name) for one in scored]) for name in terms}
     latencies_ms = sorted(1000 * seconds for one in rollouts for seconds in one.latencies)
     ends = {f"over/{end}": _mean([one.end_reason == end for one in rollouts]) for end in ("done", "silent", "long")}
+    seconds = timing.sampling_seconds + timing.tool_seconds + timing.scoring_seconds
     return means | ends | {
         "reward": _mean([one.score.reward for one in scored]),
         "grounded": _mean([is_grounded(one) for one in scored]),
@@ -126,6 +127,8 @@ def compute_figures(rollouts: Sequence[Rollout], timing: Timing, played: int) ->
         "seconds/speaking": timing.sampling_seconds,
         "seconds/tools": timing.tool_seconds,
         "seconds/scoring": timing.scoring_seconds,
+        "tokens_per_second": _ratio(timing.tokens, timing.sampling_seconds),
+        "share/tools": _ratio(timing.tool_seconds, seconds),
         "tool_ms/p50": _quantile(latencies_ms, 0.5),
         "tool_ms/p99": _quantile(latencies_ms, 0.99),
     }  # fmt: skip
@@ -160,6 +163,11 @@ def _mean(values: Sequence[float | None]) -> float:
     """Return the mean of the values that are not None; NaN if there are none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else math.nan
+
+
+def _ratio(dividend: float, divisor: float) -> float:
+    """Return a quotient; NaN if the divisor is 0."""
+    return dividend / divisor if divisor else math.nan
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

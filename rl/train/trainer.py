@@ -4,6 +4,8 @@ continues.
 
 from __future__ import annotations
 
+import resource
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,3 +81,14 @@ def device_options() -> dict[str, bool]:
     """Return the trainer options for this machine: bf16 and gradient checkpointing with CUDA, else the CPU."""
     cuda = torch.cuda.is_available()
     return {"use_cpu": not cuda, "bf16": cuda, "gradient_checkpointing": cuda}
+
+
+def take_peak_memory_mb() -> float:
+    """Return the peak of memory in MB: that of the GPU since the last call, or that of the process so far."""
+    if torch.cuda.is_available():
+        peak = int(torch.cuda.max_memory_allocated())
+        torch.cuda.reset_peak_memory_stats()
+        return peak / 1e6
+    # Linux counts in kilobytes, macOS in bytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -128,7 +128,7 @@ class ScriptedSampler:
     def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:
         return [1]
 
-    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(self, contexts: list[Ids], on_turn: Any = None) -> tuple[list[Ids], list[list[float]] | None]:
         self._turn += 1
         return [[2, self.end_id]], None
 

@@ -45,7 +45,7 @@ class Scripted(ChatCodec):
         self.before: Callable[[int], None] = lambda _: None
         self.rounds = 0
 
-    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(self, contexts: list[Ids], on_turn: Any = None) -> tuple[list[Ids], list[list[float]] | None]:
         self.before(self.rounds)
         self.rounds += 1
         turns = [self._turn(self.tokenizer.decode(ids)) for ids in contexts]

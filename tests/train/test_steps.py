@@ -138,6 +138,8 @@ def test_two_steps_of_grpo(toy: ServedWeb, tmp_path: Path, control: Any) -> None
     steps = read_steps(tmp_path)
     assert [row["step"] for row in steps] == [1, 2]
     assert all({"reward", "masked", "over/silent", "seconds/speaking", "trl/loss"} <= row.keys() for row in steps)
+    assert all(row["tokens_per_second"] > 0 and 0 <= row["share/tools"] < 1 for row in steps)
+    assert all(row["memory/peak_mb"] > 1 for row in steps)
     assert all(row["over/silent"] + row["over/long"] + row["over/done"] == 1.0 for row in steps)
     assert changed(before, model) == (control == "random-reward")
     for step in (1, 2):

@@ -68,7 +68,16 @@ context = 200
 """
 NOISY = RECIPE.format(control='control = "random-reward"')
 """A model of so few steps is never right: rewards at random make every step one that changes the weights."""
-TIMES = ("seconds/", "tool_ms/", "trl/step_time", "trl/train_", "trl/num_tokens")
+TIMES = (
+    "seconds/",
+    "tool_ms/",
+    "tokens_per_second",
+    "share/tools",
+    "memory/",
+    "trl/step_time",
+    "trl/train_",
+    "trl/num_tokens",
+)
 
 
 def command(recipe: Path, out: Path, *more: str) -> list[str]:
