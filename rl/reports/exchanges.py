@@ -62,8 +62,8 @@ def _swaps_comparison(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
     sides, others = _split_at_than(claim), _split_at_than(passage)
     if not sides or not others:
         return False
-    (left, right), (page_left, page_right) = sides, others
-    return bool(left & page_right - page_left and right & page_left - page_right)
+    (before, after), (page_before, page_after) = sides, others
+    return bool(before & page_after - page_before and after & page_before - page_after)
 
 
 def _split_at_than(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
