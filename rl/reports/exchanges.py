@@ -59,10 +59,10 @@ def _is_recipient(agents: frozenset[str], passage: Sequence[Token], position: in
 
 def _swaps_comparison(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
     """True if the sides of "than" are exchanged."""
-    sides, others = _split_at_than(claim), _split_at_than(passage)
-    if not sides or not others:
+    sides, page_sides = _split_at_than(claim), _split_at_than(passage)
+    if not sides or not page_sides:
         return False
-    (before, after), (page_before, page_after) = sides, others
+    (before, after), (page_before, page_after) = sides, page_sides
     return bool(before & page_after - page_before and after & page_before - page_after)
 
 
@@ -127,8 +127,8 @@ def _joins_clauses(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
     if len(figures) != 1 or sum(in_half) != 1:
         return False
     half = halves[in_half.index(True)]
-    others = {token.key for other in halves if other is not half for token in other}
-    return bool(actions & others) and not actions & {token.key for token in half}
+    other_clauses = {token.key for other in halves if other is not half for token in other}
+    return bool(actions & other_clauses) and not actions & {token.key for token in half}
 
 
 def _borrows_name(claim: Sequence[Token], window: Passage) -> bool:
