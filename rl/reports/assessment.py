@@ -41,6 +41,7 @@ _GENERIC_HEADERS = frozenset(
     "detail details value values description event events information info fact facts property attribute item note"
     " notes name date year answer finding result".split()
 )
+_YES = re.compile(r"^\s*yes[,.;:!]\s+(?=\S+\s\S)", re.IGNORECASE)
 _STOPS = " .!?;,"
 _ABOVE = frozenset("above all none everything nothing whole entire".split())
 _BELOW = frozenset("following below next myth myths misconceptions misconception false untrue wrong".split())
@@ -254,9 +255,10 @@ class _Reader:
 
     def _without_label(self, text: str, statement: Statement) -> str | None:
         """Return a sentence without its label, if the label only names a topic and the rest says something."""
-        label, colon, _ = text.partition(":")
+        colon = ":" if ":" in text else " – "
+        label = text.partition(colon)[0] if colon in text else ""
         words = content(tokenize(label))
-        remainder = statement.text.partition(":")[2]
+        remainder = statement.text.partition(colon)[2]
         tokens = tokenize(strip_marks(remainder))
         says_something = any(is_predicate(tokens, position) for position in range(len(tokens)))
         remainder_keys = {token.key for token in tokens}
@@ -264,7 +266,7 @@ class _Reader:
             not token.is_figure and (self._is_framing(token, vocab.TOPIC_WORDS) or token.key in remainder_keys)
             for token in words
         ) or (len(words) == 1 and not words[0].is_figure and not words[0].text.endswith(("er", "or", "ist", "ed")))
-        return remainder if colon and says_something and is_topic and len(words) <= MAX_LABEL_WORDS else None
+        return remainder if label and says_something and is_topic and len(words) <= MAX_LABEL_WORDS else None
 
     def _sentence_status(self, statement: Statement) -> Status:
         """Return the verdict on a sentence: each part on the pages cited behind it, or all of it on all of them."""
@@ -286,7 +288,7 @@ class _Reader:
         page_texts = self._read_pages(cited)
         if not page_texts:
             return "open"
-        text = self._strip_attribution(text, cited)
+        text = _YES.sub("", self._strip_attribution(text, cited))
         antecedents = frozenset(key for keys in self._recent for key in keys) | self._question | self._subject
         claim = claim_of(text, antecedents, self._section_names(section, page_texts))
         return judge_claim(claim, page_texts)

@@ -34,6 +34,10 @@ _TELLING = frozenset(
     "after because by as against despite with without for under to from due for like amid on of into in at".split()
 )
 """Prepositions whose phrase says something of its own: one that has no word of the passage is not borne."""
+_COMMON_ENDINGS = ("s", "ing", "put", "tion", "sion", "ment", "ance", "ence", "ity", "ture", "age", "ness")
+"""Endings of nouns that stand without an article and are no names."""
+_PLACING = frozenset("in at from of near to".split())
+"""Prepositions before a place that only the title or dateline of the page names."""
 _ANTONYMS = """
 male female|man woman|first last|north south|east west|northern southern|eastern western|mother father|husband
 wife|brother sister|son daughter|win lose|victory defeat|buy sell|rise fall|rise decline|rise drop|increase
@@ -45,8 +49,15 @@ rear|day night|summer winter|spring autumn|above below|inside outside|build demo
 reduce|rise cut|rise reduce|add remove|allow forbid|permit ban|soluble insoluble|legal illegal|guilty
 innocent|majority minority|online offline|enable disable|attack defend|arrive leave|teach study|marry divorce|gain
 lose|save destroy|adult juvenile|cause cure|safe dangerous|appoint dismiss|praise criticise|major minor|doubled
-halved|hired dismissed|mild severe|common rare|even odd|acid base|single double
+halved|eldest youngest|praise blame|admire dislike|like dislike|injure unhurt|oldest youngest|harmless
+poisonous|harmless dangerous|harmless toxic|optional required|optional mandatory|slowly fast|slowly quickly|few
+many|transparent opaque|convict clear|lowland highland|hired dismissed|mild severe|common rare|even odd|acid
+base|single double
 """
+_NO_SUPERLATIVES = frozenset(
+    "harvest forest interest request protest conquest honest modest priest contest arrest invest suggest rainforest"
+    " digest bequest disinterest inquest behest".split()
+)
 _SELL = stem("sell")
 _OPPOSITES: dict[str, set[str]] = {}
 for _pair in _ANTONYMS.split("|"):
@@ -90,7 +101,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
             continue
         is_present = _stands(tokens, position, window, page, keys)
         if not is_present:
-            if _is_required(tokens, position, page) or is_hard(token.key):
+            if _is_required(tokens, position, page) or is_hard(token.key) or _is_superlative(token):
                 return False
             strongest = max(strongest, _strength(tokens, position))
         absent |= set() if is_present else {position}
@@ -107,6 +118,7 @@ def _has_what_counts(tokens: Sequence[Token], window: Passage, page: PageText) -
         and is_most
         and not _lacks_phrase(absent, tokens)
         and not _lacks_clause(absent, tokens)
+        and not _lacks_cause(absent, tokens)
     )
 
 
@@ -150,6 +162,17 @@ def _lacks_phrase(absent: set[int], tokens: Sequence[Token]) -> bool:
     return False
 
 
+def _lacks_cause(absent: set[int], tokens: Sequence[Token]) -> bool:
+    """True if a word of the cause that a claim gives is absent: invented causes use the words of the page."""
+    causes = (
+        n
+        for n, token in enumerate(tokens[:-1])
+        if token.text == "because" and tokens[n + 1].text != "of"  # A phrase may be worded in another way.
+    )
+    start = next(causes, len(tokens))
+    return any(n > start and tokens[n].text not in vocab.LIGHT_VERBS for n in absent)
+
+
 def _lacks_clause(absent: set[int], tokens: Sequence[Token]) -> bool:
     """True if a clause has words with content, and all of them are absent or verbs that say little."""
     present, count = 0, 0
@@ -190,10 +213,18 @@ def _stands(tokens: Sequence[Token], position: int, window: Passage, page: PageT
     if token.is_name and (_is_known_first_name(tokens, position, page, keys) or _is_demonym(token, keys)):
         return True
     if token.is_name:
-        return any(token.key == other.key for other in page.setting) or any(
+        is_placed = any(other.text in _PLACING for other in tokens[max(0, position - 3) : position])
+        is_placed = is_placed or _is_modifier(tokens, position)
+        return (is_placed and any(token.key == other.key for other in page.setting)) or any(
             full <= keys | page.title for full in _FULL_FORMS.get(token.text, ())
         )
     return share_class(token.key, keys | page.title)
+
+
+def _is_modifier(tokens: Sequence[Token], position: int) -> bool:
+    """True for the name in "the Dolna hatchery"."""
+    following = tokens[position + 1] if position + 1 < len(tokens) else None
+    return bool(following and following.has_content and not following.is_name and not is_verb(tokens, position + 1))
 
 
 def _is_span(tokens: Sequence[Token], position: int, page: PageText) -> bool:
@@ -208,9 +239,10 @@ def _is_span(tokens: Sequence[Token], position: int, page: PageText) -> bool:
 
 def _is_demonym(token: Token, keys: frozenset[str]) -> bool:
     """True if a name and one of the passage are those of a country and its people: Italy, Italian."""
-    beginning = token.text[:MIN_DEMONYM]
-    same_beginning = [key for key in keys if key.startswith(beginning)] if len(beginning) == MIN_DEMONYM else []
-    return any("ian" in key or "ian" in token.text for key in same_beginning)
+    if len(token.text) < MIN_DEMONYM:
+        return False
+    same_beginning = [key for key in keys if key.startswith(token.text[:MIN_DEMONYM])]
+    return bool(same_beginning) and ("ian" in token.text or any("ian" in key for key in same_beginning))
 
 
 def _is_known_first_name(tokens: Sequence[Token], position: int, page: PageText, keys: frozenset[str]) -> bool:
@@ -241,10 +273,25 @@ def _rounds_to(token: Token, other: Token) -> bool:
 def _is_required(tokens: Sequence[Token], position: int, page: PageText) -> bool:
     """True if a claim says something else without this word: figures, names, units, what is counted."""
     token = tokens[position]
-    if token.is_figure or token.is_name or is_unit(token):
+    if token.is_figure or token.is_name or is_unit(token) or _is_bare_subject(tokens, position, page):
         return True
     is_vague = token.text in _VAGUE_COUNTED or token.key in page.definition
     return position > 0 and tokens[position - 1].is_figure and not is_vague
+
+
+def _is_bare_subject(tokens: Sequence[Token], position: int, page: PageText) -> bool:
+    """True for a first word that is a name as far as can be seen: known as one, or singular without an article."""
+    token = tokens[position]
+    if any(other.has_content for other in tokens[:position]) or position + 1 >= len(tokens):
+        return False
+    is_single = position == 0 and is_verb(tokens, 1) and not token.text.endswith(_COMMON_ENDINGS) and len(tokens) > 3
+    is_noun = token.text in vocab.TOPIC_WORDS | vocab.GENERIC_NOUNS or is_classified(token.key)
+    return (token.key in page.names and position == 0) or (is_single and not is_noun)
+
+
+def _is_superlative(token: Token) -> bool:
+    """True for "eldest" and the like, which change all of what a claim says."""
+    return len(token.text) > 5 and token.text.endswith("est") and token.text not in _NO_SUPERLATIVES
 
 
 def _strength(tokens: Sequence[Token], position: int) -> int:

@@ -20,10 +20,11 @@ _OPPOSITES = {stem(a): stem(b) for pair in _PAIRS for a, b in (pair, pair[::-1])
 def has_same_polarity_of_verbs(tokens: Sequence[Token], window: Passage) -> bool:
     """True if no verb and at most a few other words are denied on one side alone."""
     differ = total = 0
+    passage = _nearest_sentences(tokens, window)
     for position, token in enumerate(tokens):
-        matches = [other for other in window.tokens if _is_same(token, other)] if token.has_content else []
+        matches = [other for other in passage if _is_same(token, other)] if token.has_content else []
         if not matches and is_verb(tokens, position):
-            matches = [other for other in window.tokens if share_class(token.key, (other.key,))]
+            matches = [other for other in passage if share_class(token.key, (other.key,))]
         if not matches:
             continue
         is_different = all(other.is_negated != token.is_negated for other in matches)
@@ -35,16 +36,32 @@ def has_same_polarity_of_verbs(tokens: Sequence[Token], window: Passage) -> bool
 
 def has_same_polarity(tokens: Sequence[Token], window: Passage) -> bool:
     """True if what the claim denies is denied in the passage, and the reverse. Words of the subject are left out."""
-    subject = subject_of(tokens)
+    subject, passage = subject_of(tokens), _nearest_sentences(tokens, window)
     # "Not open to the public" is affirmed by "closed to the public".
     is_turned = any(has_opposite(token, window) for token in tokens)
-    for token in content(tokens):
-        matches = [other for other in window.tokens if _is_same(token, other)]
+    for position, token in enumerate(tokens):
+        # "Carried" and the like have no content, but may be denied.
+        if not token.has_content and (token.text in vocab.AUXILIARIES or not is_verb(tokens, position)):
+            continue
+        matches = [other for other in passage if _is_same(token, other)]
         is_negated = token.is_negated and not is_turned
         is_compared = bool(matches) and (is_negated or token.key not in subject)
         if is_compared and all(other.is_negated != is_negated for other in matches):
             return False
     return True
+
+
+def _nearest_sentences(tokens: Sequence[Token], window: Passage) -> Sequence[Token]:
+    """Return the tokens of the sentence of a pair that has more words of the claim; of both if they have as many."""
+    end = next((n for n, token in enumerate(window.tokens) if token.key == "."), None)
+    if end is None:
+        return window.tokens
+    keys = {token.key for token in content(tokens)}
+    first, second = window.tokens[:end], window.tokens[end + 1 :]
+    counts = [len(keys & {token.key for token in half}) for half in (first, second)]
+    if counts[0] == counts[1]:
+        return window.tokens
+    return first if counts[0] > counts[1] else second
 
 
 def _is_same(token: Token, other: Token) -> bool:

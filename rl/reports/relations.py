@@ -55,10 +55,20 @@ def _swaps_sides(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
         candidates = [
             _sides(passage, n) for n, other in enumerate(passage) if other.key == token.key and other.kind == "word"
         ]
+        if figure := _object_figure(claim, position):
+            same = [n for n, other in enumerate(passage) if other.key == token.key]
+            same = [n for n in same if (near := _object_figure(passage, n)) and matches_figure(figure, near)]
+            candidates = [_sides(passage, n) for n in same] or candidates
         names = frozenset(one.key for one in (*claim, *passage) if one.is_name)
         if all(_conflict(sides, other, names) for other in candidates):
             return True
     return False
+
+
+def _object_figure(tokens: Sequence[Token], position: int) -> Token | None:
+    """Return the number right behind a verb: "Brandt lost 210"."""
+    following = tokens[position + 1 : position + 3] if is_verb(tokens, position) else ()
+    return next((token for token in following if token.kind == "number" and not _is_year(token)), None)
 
 
 def _swaps_cause(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
@@ -105,8 +115,8 @@ def _sides(tokens: Sequence[Token], position: int) -> Sides:
 
 
 def _verb_sides(tokens: Sequence[Token], position: int) -> Sides:
-    before, after = _before(tokens, position), _after(tokens, position)
-    if by := _after_word(tokens, position, "by"):
+    before, after = subject_before(tokens, position), _after(tokens, position)
+    if by := words_behind(tokens, position, "by"):
         return Sides(by, before, True)
     is_infinitive = position > 0 and tokens[position - 1].text == "to"
     if not is_infinitive and {token.text for token in tokens[max(0, position - 3) : position]} & vocab.BE_FORMS:
@@ -116,16 +126,16 @@ def _verb_sides(tokens: Sequence[Token], position: int) -> Sides:
 
 def _noun_sides(tokens: Sequence[Token], position: int) -> Sides:
     possessive = frozenset(token.key for token in tokens[max(0, position - 3) : position] if token.is_possessive)
-    complement = _after_word(tokens, position, "of", "than") | possessive
+    complement = words_behind(tokens, position, "of", "than") | possessive
     if not complement:
         return Sides()
     copula = _after_be(tokens, position)
     is_predicate = bool({token.text for token in tokens[max(0, position - 4) : position]} & vocab.BE_FORMS)
-    agents = _before(tokens, position) - possessive if is_predicate else frozenset()
+    agents = subject_before(tokens, position) - possessive if is_predicate else frozenset()
     return Sides(agents | copula, complement - copula)
 
 
-def _before(tokens: Sequence[Token], position: int) -> frozenset[str]:
+def subject_before(tokens: Sequence[Token], position: int) -> frozenset[str]:
     """Return the words of the subject before a position, up to a break; empty if it is a pronoun."""
     keys = list[str]()
     for n in range(position - 1, -1, -1):
@@ -136,6 +146,8 @@ def _before(tokens: Sequence[Token], position: int) -> frozenset[str]:
             break
         if token.text in vocab.SUBJECT_PRONOUNS:
             return frozenset()
+        if token.text in _PREPOSITIONS and tokens[n + 1].is_figure:
+            continue  # "In 1920 Ada Holm sold it".
         if token.text in _PREPOSITIONS:
             keys.clear()
         if token.text in vocab.BE_FORMS and keys:
@@ -163,7 +175,7 @@ def _is_noun(tokens: Sequence[Token], position: int) -> bool:
     return token.has_content and not token.is_figure and not is_empty and not is_verb(tokens, position)
 
 
-def _after_word(tokens: Sequence[Token], position: int, *words: str) -> frozenset[str]:
+def words_behind(tokens: Sequence[Token], position: int, *words: str) -> frozenset[str]:
     """Return the words behind the given prepositions that follow a position in its clause."""
     keys = frozenset[str]()
     for n in range(position + 1, len(tokens)):
@@ -309,13 +321,23 @@ def _is_year(token: Token) -> bool:
 def _swaps_prepositions(claim: Sequence[Token], passage: Sequence[Token]) -> bool:
     """True if a figure or name stands behind the opposite preposition: "from Lisk" and "to Lisk"."""
     for position, token in enumerate(claim):
-        word = claim[position - 1].text if position else ""
+        word = _preposition_of(claim, position)
         if word not in _OPPOSITE_BY_WORD or not (token.is_figure or token.has_content):
             continue
-        befores = {passage[n - 1].text for n, other in enumerate(passage) if n and _same_anchor(token, other)}
+        befores = {_preposition_of(passage, n) for n, other in enumerate(passage) if _same_anchor(token, other)}
         if _OPPOSITE_BY_WORD[word] in befores and word not in befores:
             return True
     return False
+
+
+def _preposition_of(tokens: Sequence[Token], position: int) -> str:
+    """Return the word before a noun or figure, without the article and one adjective between them."""
+    start = position - 1
+    if start > 0 and tokens[start].has_content and tokens[start - 1].text in ("the", "a", "an"):
+        start -= 1
+    if start > 0 and tokens[start].text in ("the", "a", "an"):
+        start -= 1
+    return tokens[start].text if start >= 0 else ""
 
 
 def _splits_names(claim: Sequence[Token], passage: Sequence[Token]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from webemu.rl.reports import vocabulary as vocab
+from webemu.rl.reports.exchanges import exchanges
 from webemu.rl.reports.paraphrase import find_paraphrased, is_opposite
 from webemu.rl.reports.passages import PageText, Passage, has_verb, is_generic, is_verb, subject_of
 from webemu.rl.reports.polarity import has_opposite, has_same_polarity, has_same_polarity_of_verbs, keeps_reserve
@@ -25,6 +26,7 @@ LEAD_PASSAGES = 3
 """Passages at the top of a page that say what all of it is about."""
 _CUTS = frozenset(("with", "to", "for", "under", "after"))
 """Prepositions at which a claim may be cut."""
+_TIES = frozenset("in on at by of with for from to as after before since until under".split())
 MAX_WINDOWS = 40
 """Passages that are compared with a piece, those with most of its words first."""
 
@@ -89,13 +91,20 @@ def _supports_pieces(claim: Claim, pages: Sequence[PageText]) -> bool:
             if not reachable[start]:
                 continue
             piece = claim.tokens[bounds[start] : bounds[end]]
-            says_something = any(is_predicate(piece, n) for n in range(len(piece)))
+            says_something = any(is_predicate(piece, n) for n in range(len(piece))) and not _is_rest_of_list(piece)
             if all(token.text in vocab.FRAME_WORDS for token in content(piece)) or (
                 says_something and _is_borne_somewhere(_piece_claim(claim, piece), pages)
             ):
                 reachable[end] = True
                 break
     return reachable[-1]
+
+
+def _is_rest_of_list(piece: Sequence[Token]) -> bool:
+    """True for "and nausea", whose verb stands in the piece before."""
+    is_joined = bool(piece) and piece[0].text in ("and", "or")
+    is_list = not any(token.is_figure or token.is_name or token.text in _TIES for token in piece)
+    return is_joined and is_list and not has_verb(piece)
 
 
 def _is_borne_somewhere(claim: Claim, pages: Sequence[PageText]) -> bool:
@@ -291,6 +300,7 @@ def _agrees(claim: Claim, window: Passage, page: PageText) -> bool:
         has_same_polarity(claim.tokens, window)
         and keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
+        and not exchanges(claim.tokens, window)
     )
 
 
@@ -314,6 +324,7 @@ def _agrees_in_substance(claim: Claim, window: Passage, page: PageText) -> bool:
         and has_same_polarity_of_verbs(claim.tokens, window)
         and keeps_reserve(claim.tokens, window)
         and not contradicts(claim.tokens, window.tokens)
+        and not exchanges(claim.tokens, window)
     )
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from webemu.rl.reports.words import stem
 
 _CLASSES = """
-lower launch boat|rust rusty|emigrate emigration flee flight exile|turn refuse reject decline down|
-begin start open commence enter business operate operation found establish set create launch initiate originate form
-emerge introduce founder founding origin beginning incorporate|make build construct create produce develop design
-write compose draw manufacture publish release assemble rewrite craft author paint print erect issue appear prepare
-compile record|publish release appear issue launch announce available unveil follow debut premiere arrive publication
+lower launch boat|rust rusty|emigrate emigration flee flight exile|turn refuse reject decline down|begin start open
+commence enter business operate operation found establish set create launch initiate originate form emerge introduce
+founder founding origin beginning incorporate|make build construct create produce develop design write compose draw
+manufacture publish release assemble rewrite craft author paint print erect issue appear prepare compile
+record|publish release appear issue launch announce available unveil follow debut premiere arrive publication
 introduce ship come|find discover isolate identify detect describe show prove determine settle reveal demonstrate
 confirm establish observe recognise conclude resolve solve clarify obtain|describe list identify recognise document
 catalogue record classify name characterise index inventory|end close withdraw finish cease final last stop dissolve
@@ -48,13 +48,13 @@ disassemble|resettle relocate displace evacuate rehouse|depend need rely|main ch
 principal|novelty feature new|output capacity power produce generate production yield|surrounding near|call name
 describe headline|head director lead direct chief|cooperate collaborate|match game fixture play|score goal
 point|population inhabitant people|hire recruit engage|school pupil student|inspire influence base|name rename|wide
-span|sign contract agreement deal|agree accept|research study|patient case|side effect|student pupil teach|medicine
-drug treatment|illness disease sickness|fund finance pay money cost|collapse give fall way break|restart resume reopen
+span|sign contract agreement deal|agree accept|research study|patient case|side effect|student pupil|medicine drug
+treatment|illness disease sickness|fund finance pay money cost|collapse give fall way break|restart resume reopen
 restore|focus concentrate specialise turn|hear admit accept consider|thesis dissertation doctorate doctoral|cancer
 carcinogenic tumour|harmful toxic poisonous|displace oust|myth legend rumour|unchanged change same|medal prize award
 honour win gold|combine together join total|train doctor physician medicine|quarrel dispute argument row
 disagreement|week day month year decade|freight goods cargo|victory win triumph|job post office position term|kill
-lose die death perish dead fatal fatality casualty lethal murder|fatality death kill die|hurt injure wound harm injury
+lose die death perish dead fatal fatality casualty lethal|fatality death kill die|hurt injure wound harm injury
 irritate irritation irritant|change replace rewrite displace supersede substitute swap drop switch favour convert
 rework overhaul alter modify transform give|say rule judge decide hold call describe state report mention claim name
 note explain write account record tell add put announce declare|criticise dismiss attack condemn deride reject|reject
@@ -80,8 +80,10 @@ habitat|threaten endanger risk threat danger hunt|victim worker labourer|meet se
 disagree disagreement fall conflict clash speak row|search look hunt seek|wait pause delay|map survey chart
 measure|plan intend propose design schedule|reduce shorten|extend lengthen expand enlarge widen prolong|register
 record base headquarter|own possess belong hold owner|employ staff worker hire employee workforce|vary range
-differ|advise recommend suggest|test trial study examine experiment investigate|approve authorise license clear
-approval permission sanction|ask request order place demand apply application seek
+differ|advise recommend suggest|retain retention keep hold store|add introduce available support|hatch emerge|snap
+break fail failure|crash run collide strike|electrify electric|power drive|turn decline refuse|list listing public
+float|test trial study examine experiment investigate|approve authorise license clear approval permission sanction|ask
+request order place demand apply application seek
 """
 _CLASS_BY_STEM: dict[str, set[int]] = {}
 for _number, _line in enumerate(_CLASSES.split("|")):

@@ -255,7 +255,7 @@ def _mark_negations(tokens: list[Token]) -> list[Token]:
             other.text == "than" for other in tokens[position + 1 : position + 2]
         )
         if token.text in vocab.NEGATIONS or token.key in ("fail", "refus", "lack") or is_rather_than:
-            _flip(flags, position + 1, _clause_end(tokens, position))
+            _flip(flags, position + 1, _negated_end(tokens, position))
         elif is_denial(token) and not (token.text == "lie" and not _is_noun(tokens, position)):
             start, end = _denied_span(tokens, position)
             _flip(flags, start, end)
@@ -268,6 +268,14 @@ def _is_noun(tokens: Sequence[Token], position: int) -> bool:
 
 def _flip(flags: list[bool], start: int, end: int) -> None:
     flags[start:end] = [not flag for flag in flags[start:end]]
+
+
+def _negated_end(tokens: Sequence[Token], position: int) -> int:
+    """Return where a negation ends: with the clause; that of "without" before the next auxiliary verb."""
+    end = _clause_end(tokens, position)
+    if tokens[position].text != "without":
+        return end
+    return next((n for n in range(position + 1, end) if tokens[n].text in vocab.AUXILIARIES), end)
 
 
 def _clause_end(tokens: Sequence[Token], position: int) -> int:

@@ -56,6 +56,11 @@ HONEST: list[Row] = list(map(json.loads, read_lines("honest_reports.jsonl")))
 ATTACKS: list[Row] = list(map(json.loads, read_lines("attack_reports.jsonl")))
 
 
+UNMENDED: list[Row] = list(map(json.loads, read_lines("unmended_honest_reports.jsonl")))
+"""Honest reports of the last batch, with those that the rules refuse: the measure of what is still to be done."""
+MIN_UNMENDED_SHARE = 0.45
+
+
 def record_of(row: Row) -> EpisodeRecord:
     """Return an episode that opened all pages of the row's web, cited them in order, and gave the row's report."""
     web = WEBS[row["web"]]
@@ -82,6 +87,11 @@ def test_honest_reports_earn() -> None:
     print(len(refused), "of", len(HONEST), json.dumps(refused, indent=1))
     assert len(HONEST) >= 80
     assert len(refused) <= (1 - MIN_HONEST_SHARE) * len(HONEST), refused
+
+
+def test_honest_reports_that_no_rule_was_mended_for() -> None:
+    refused = [row["id"] for row in UNMENDED if reward_of(row) < EARNS]
+    assert len(refused) <= (1 - MIN_UNMENDED_SHARE) * len(UNMENDED), refused
 
 
 def test_attacks_do_not_earn() -> None:
