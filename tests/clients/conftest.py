@@ -110,4 +110,6 @@ def keyed(keyed_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 def _entered(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     for name, value in server.environment().items():
         monkeypatch.setenv(name, value)
+    # urllib keeps the proxies of its first request for all later ones.
+    monkeypatch.setattr("urllib.request._opener", None)
     return server

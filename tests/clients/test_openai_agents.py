@@ -63,7 +63,7 @@ def test_the_weather_is_said_to_the_model(server: Server) -> None:
 
     async def converse(client: Any) -> None:
         limited = await client.call_tool("search", {"query": "museum"})
-        assert (limited.is_error, limited.content[0].text) == (True, "too many requests.")
+        assert (limited.is_error, limited.content[0].text) == (True, "Too many requests.")
 
     talk(server, "/mcp", converse, **{"X-Webemu-Session": opened.json()["session"]})
 

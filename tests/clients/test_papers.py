@@ -30,6 +30,8 @@ def library(papers: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     """The server of papers, this process being on its web."""
     for name, value in papers.environment().items():
         monkeypatch.setenv(name, value)
+    # urllib keeps the proxies of its first request for all later ones.
+    monkeypatch.setattr("urllib.request._opener", None)
     return papers
 
 

@@ -22,8 +22,10 @@ def test_search(server: Server) -> None:
 
 
 def test_the_older_version(server: Server) -> None:
-    answer = make_client(server).beta.search(objective="town river", max_results=3)
-    assert len(answer.results) == 3
+    # The client of today has no method for it any more.
+    body = {"objective": "town river", "max_results": 3}
+    answer = make_client(server).post("/v1beta/search", cast_to=dict[str, object], body=body)
+    assert len(answer["results"]) == 3
 
 
 def test_nothing_found(server: Server) -> None:
