@@ -42,6 +42,8 @@ REPLICAS_PER_PARTITION = 2
 """Replicas of each partition."""
 PARTITION_THREADS = 64
 """Threads of a server replica that may wait for partitions."""
+MAX_PROXY_STARTS = 4
+"""Attempts to start the HTTP proxies; Ray Serve gives each of them 5 seconds more than the one before."""
 MAX_ATTEMPTS, ATTEMPT_SECONDS = 5, 10.0
 """Attempts to reach a partition before giving up, and seconds that each may take."""
 
@@ -211,7 +213,7 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
 
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # only now: Ray installs its own handler when it connects
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE_SECONDS})
+        start_proxies(serve, config, ray)
         _warn_of_few_processors(config.workers + REPLICAS_PER_PARTITION * (partitions or 0), ray)
         actor = _start_ledger_actor(config, ray)
         try:
@@ -226,6 +228,28 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
             ray.kill(actor)
             if not serve.status().applications:
                 serve.shutdown()  # its proxies would keep the port in use
+
+
+def start_proxies(serve: ModuleType, config: Config, ray: ModuleType) -> None:
+    """Start Ray Serve with its HTTP proxies.
+
+    On a busy machine, a proxy can need longer than Ray Serve waits for it. Ray Serve then kills it and starts another
+    one, but `serve.start` still raises the error of the killed one.
+
+    Raises:
+        Overloaded: no proxy came up within several attempts.
+    """
+    options = {"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE_SECONDS}
+    for _ in range(MAX_PROXY_STARTS):
+        try:
+            serve.start(http_options=options)
+            return
+        except (ray.exceptions.RayActorError, TimeoutError) as error:
+            last_error = error
+    raise Overloaded(
+        f"Ray Serve could not start its HTTP proxies: {last_error}",
+        action="set RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S=60 where `ray start` runs, or use less busy machines",
+    ) from last_error
 
 
 def _warn_of_few_processors(needed: int, ray: ModuleType) -> None:

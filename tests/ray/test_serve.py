@@ -6,20 +6,26 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import httpx
 import pytest
 
 from tests.index.here import Here
 from tests.ray.nodes import Cluster, Node, free_port, until
+from webemu.api.runtime.ray_cluster import MAX_PROXY_STARTS, start_proxies
+from webemu.emulator.config import Config
+from webemu.emulator.errors import Overloaded
 from webemu.emulator.types import Query
 from webemu.index.partitions.split import partitioned_world, split_collection
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand_sources
 from webemu.worlds import generate
 
+ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.ray
 
 TWO = ("--workers", "2")
@@ -42,7 +48,7 @@ def serving(root: Path, *options: str) -> Iterator[httpx.Client]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        assert "webemu:" in process.stdout.readline()
+        assert "webemu:" in process.stdout.readline(), "the server's error is in the captured stderr"
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
             until(lambda: client.get("/health").status_code == 200)
             yield client
@@ -120,6 +126,21 @@ def test_copies_answer_as_one_server_while_a_node_is_killed(root: Path, cluster:
         crowd.lose(node)
     assert crowd.wrong == []
     assert min(crowd.good) > 200
+
+
+@pytest.mark.parametrize("killed", [1, MAX_PROXY_STARTS])
+def test_a_proxy_that_a_busy_machine_starts_late_is_replaced(killed: int) -> None:
+    """Stands in for `ray.serve`: whether the real one kills the proxy that it waits for is a matter of milliseconds."""
+    starts: list[object] = []
+
+    def start(http_options: object) -> None:
+        starts.append(http_options)
+        if len(starts) <= killed:
+            raise ray.exceptions.ActorDiedError()
+
+    with pytest.raises(Overloaded, match="proxies") if killed == MAX_PROXY_STARTS else nullcontext():
+        start_proxies(cast(ModuleType, SimpleNamespace(start=start)), Config(Path()), ray)
+    assert len(starts) == min(killed + 1, MAX_PROXY_STARTS)
 
 
 def is_one_session(client: httpx.Client) -> None:
