@@ -4,7 +4,8 @@ python -m benchmarks.baselines TASKS [--collection NAME] [--root FOLDER] [--serv
 
 The oracle must earn everything. A closed book and a list of results earn nothing, since rewards demand an opened page;
 so the table has the share of their answers that are right, over all tasks and over those with an open answer (no
-choice between two, and not "not found"). `shown` is the share of tasks whose accepted answer some title or snippet of
+choice between two, and not "not found"). "Not found" counts as right after two searches only, as rewards have it.
+`shown` is the share of tasks whose accepted answer some title or snippet of
 the results has: no reader of snippets can be better. The scripted searcher's passes are given by difficulty. The
 closed book knows the answers of the split `train`, without the task's own, so only the other splits tell what a new
 question gives away.
@@ -26,6 +27,7 @@ from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.rows import PASS_REWARD, name_difficulty
 from webemu.rl.evaluation.run import RunSettings
 from webemu.rl.gates import contains_answer
+from webemu.rl.rewards import MIN_SEARCHES
 from webemu.rl.serving import run_server
 from webemu.rl.tasks import Task, load
 
@@ -89,8 +91,8 @@ def print_table(tasks: Sequence[Task], rows: Rows) -> None:
         print(f"by {heading}")
         for group in sorted(groups):
             print_line(f"  {group}", groups[group], rows)
-    closed = share(open_tasks, lambda task: is_right(rows["closed-book"].get(task.id)))
-    snippets = share(open_tasks, lambda task: is_right(rows["snippet-only"].get(task.id)))
+    closed = share(tasks, lambda task: is_right(task, rows["closed-book"].get(task.id)))
+    snippets = share(tasks, lambda task: is_right(task, rows["snippet-only"].get(task.id)))
     print(f"closed book {'meets' if closed < CLOSED_BOOK_LIMIT else 'misses'} its limit of {CLOSED_BOOK_LIMIT}")
     print(f"snippets {'meet' if snippets < SNIPPET_LIMIT else 'miss'} their limit of {SNIPPET_LIMIT}")
 
@@ -99,11 +101,11 @@ def print_line(name: str, tasks: Sequence[Task], rows: Rows) -> None:
     """Print the shares of one group of tasks."""
     figures = (
         share(tasks, lambda task: has_passed(rows["oracle"].get(task.id))),
-        share(tasks, lambda task: is_right(rows["closed-book"].get(task.id))),
-        share(tasks, lambda task: is_right(rows["snippet-only"].get(task.id))),
+        share(tasks, lambda task: is_right(task, rows["closed-book"].get(task.id))),
+        share(tasks, lambda task: is_right(task, rows["snippet-only"].get(task.id))),
         share(tasks, lambda task: shows_answer(task, rows["snippet-only"].get(task.id))),
         share(tasks, lambda task: has_passed(rows["scripted"].get(task.id))),
-        share(tasks, lambda task: is_right(rows["scripted"].get(task.id))),
+        share(tasks, lambda task: is_right(task, rows["scripted"].get(task.id))),
     )
     cells = "".join(f"{figure:>{width}.3f}" for figure, width in zip(figures, (8, 8, 9, 7, 8, 8), strict=True))
     print(f"{name:<22}{len(tasks):>6}{cells}")
@@ -119,9 +121,11 @@ def has_passed(row: AttemptRow | None) -> bool:
     return row is not None and (row["reward"] or 0.0) >= PASS_REWARD
 
 
-def is_right(row: AttemptRow | None) -> bool:
-    """True if the answer of the attempt is right, whatever it cites."""
-    return row is not None and bool(row["terms"].get("correct"))
+def is_right(task: Task, row: AttemptRow | None) -> bool:
+    """True if the answer of the attempt is right, whatever it cites; "not found" only if the attempt searched."""
+    if row is None or (task.answer_type == "none" and (row["terms"].get("searches") or 0.0) < MIN_SEARCHES):
+        return False
+    return bool(row["terms"].get("correct"))
 
 
 def shows_answer(task: Task, row: AttemptRow | None) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from webemu.rl.gates import contains_phrase
-from webemu.rl.policies.question_form import find_options
+from webemu.rl.tasks.question_form import find_options
 from webemu.rl.tasks.phrases import STOP_WORDS
 from webemu.rl.verify import normalise
 

@@ -34,16 +34,19 @@ from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.difficulty import read_pass_rates
 from webemu.rl.tasks.filters import FilterContext
 from webemu.rl.tasks.graph import Graph
+from webemu.rl.tasks.guesser import leave_out_guessed
 from webemu.rl.tasks.options import convert_errors
 from webemu.rl.tasks.overlap import load_benchmarks
 from webemu.rl.tasks.recipe import SourceKind, Sources
 from webemu.rl.tasks.recipes import CRAWL
 from webemu.rl.tasks.splits import Granularity, SplitResult, leave_out_shared, split_tasks
 from webemu.rl.tasks.task import Task, TaskError, load, save
+from webemu.rl.tasks.world import WORLD
 
 DEFAULT_COUNT = 100
 """Number of tasks to make unless `--count` says otherwise."""
 _NATURAL = frozenset(recipe.name for recipe in CRAWL)
+_NEEDS_OPENING = _NATURAL | {recipe.name for recipe in WORLD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,7 @@ def _prepare_context(source: TaskSource, options: FilterOptions, seed: int) -> C
             band=options.band,
             proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
             natural=_NATURAL,
+            needs_opening=_NEEDS_OPENING,
             seed=seed,
         )
 
@@ -164,7 +168,7 @@ def _prepare_context(source: TaskSource, options: FilterOptions, seed: int) -> C
 def _save_tasks(build_result: BuildResult, output: OutputOptions) -> SplitResult:
     """Split the tasks that were kept, save them with the rejected ones, and return the split."""
     split_result = split_tasks(build_result.kept_tasks, output.shares, output.seed, output.granularity)
-    split_result = leave_out_shared(split_result, _NATURAL)
+    split_result = leave_out_guessed(leave_out_shared(split_result, _NATURAL))
     save(output.out, split_result.tasks)
     if output.keep_rejected:
         save(output.keep_rejected, build_result.rejected_tasks)

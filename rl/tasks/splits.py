@@ -52,6 +52,8 @@ class SplitResult:
     """Granularity of the components; never `auto`."""
     left_out: int = 0
     """Number of tasks of train that were left out, because dev or test has their answer or subject."""
+    guessed_count: int = 0
+    """Number of tasks that were left out, because questions and answers of other tasks give theirs away."""
 
     @property
     def task_counts(self) -> Counter[str]:

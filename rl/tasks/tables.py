@@ -78,6 +78,8 @@ def format_splits(split_result: SplitResult) -> Iterator[str]:
     yield f"splits     {', '.join(parts)} components by {by}, the largest of {sizes} tasks"
     if split_result.left_out:
         yield f"           {split_result.left_out:,} of train left out: dev or test has their answer or a name"
+    if split_result.guessed_count:
+        yield f"           {split_result.guessed_count:,} left out: guessed from the questions and answers of others"
     largest = split_result.component_sizes[0]
     if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
         options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by path, --split-by page, "}.get(

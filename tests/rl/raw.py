@@ -70,7 +70,8 @@ def raw_of(path: Path) -> Raw:
     return Raw(entities, [row for row in rows if "subject" in row])
 
 
-def make(root: Path, seed: int, each: int = EACH) -> Tasks:
+def make(root: Path, seed: int, each: int = EACH, only: str = "") -> Tasks:
     with Crawl(root / "default") as crawl:
         sources = Sources(crawl, Graph.read(root / "web" / "graph.jsonl"))
-        return {recipe.name: list(islice(recipe.make(sources, seed), each)) for recipe in WORLD}
+        return {recipe.name: list(islice(recipe.make(sources, seed), each)) for recipe in WORLD
+                if recipe.name == only or not only}  # fmt: skip

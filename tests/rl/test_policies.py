@@ -17,8 +17,8 @@ from webemu.agent_client import AsyncClient
 from webemu.rl.chat import CUT_OFF_MESSAGE, NATIVE, NO_CALL_MESSAGE, REACT
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.policies import AgentPolicy, Attempt, model, observation_parsing, question_form, reader
-from webemu.rl.policies.closed_book import Guesser, closed_book_policy
+from webemu.rl.policies import AgentPolicy, Attempt, model, observation_parsing, reader
+from webemu.rl.policies.closed_book import closed_book_policy
 from webemu.rl.policies.model import SampledModel
 from webemu.rl.policies.oracle import play_with_gold
 from webemu.rl.policies.rag import play_rag
@@ -28,7 +28,9 @@ from webemu.rl.policies.snippet_only import SnippetGuess, guess_from_results, pl
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
-from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task
+from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task, question_form
+from webemu.rl.tasks.guesser import Guesser, leave_out_guessed
+from webemu.rl.tasks.splits import split_tasks
 
 
 def play(
@@ -139,6 +141,19 @@ def test_closed_book_guesses_by_n_grams_and_popularity() -> None:
     assert guesser.guess("new", "Qqq?") in ("1900", "the Ada", "Ada")
     assert Guesser([]).guess("new", "Who?") == "not found"
     assert Guesser(tasks[:1]).guess("0", rows[0][0]) == "not found", "its own answer is not used"
+
+
+def test_tasks_that_others_give_away_are_left_out() -> None:
+    rows = [*((f"Who is the mayor of town {number}?", "Ada") for number in range(4)),
+            *((f"In which year was mill {number} founded?", str(1900 + 7 * number)) for number in range(20))]  # fmt: skip
+    tasks = [Task(str(number), question, (answer,)) for number, (question, answer) in enumerate(rows)]
+    tasks += [Task("a", "Which is older, Brod or Cy?", ("Brod",), answer_type="choice"), Task("b", "Who is Zed?", NOT_FOUND, answer_type="none"),
+              Task("c", "Who is Zet?", NOT_FOUND, answer_type="none")]  # fmt: skip
+    result = leave_out_guessed(split_tasks(tasks, (1, 0, 0), 0))
+    assert result.guessed_count == len(tasks) - len(result.tasks)
+    assert sum(task.answers == ("Ada",) for task in result.tasks) <= 1
+    assert {"a", "b", "c"} < {task.id for task in result.tasks}
+    assert sum("mill" in task.question for task in result.tasks) >= 18
 
 
 def test_closed_book_reads_neither_recipe_nor_gold(world: World) -> None:

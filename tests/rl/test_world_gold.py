@@ -63,9 +63,34 @@ MEASURES: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
 }
 
 
-def test_comparisons_are_right_and_either_is_right_as_often(many: Tasks, raw: Raw) -> None:
-    first, checked = Counter[bool](), set()
+VALUES: tuple[tuple[str, str, Callable[[list[Any]], Any]], ...] = (
+    (r"In which year was the older of the companies (.+) and (.+) founded\?", "founded_in_year", min),
+    (r"How many people does the bigger employer of the two, (.+) and (.+), employ\?", "employees", max),
+    (r"How many inhabitants does the less populous of the towns (.+) and (.+) have\?", "population", min),
+    (r"On what date was the older of the two, (.+) and (.+), born\?", "born_on", min),
+    (r"How long is the shorter of the two rivers, (.+) and (.+)\?", "length", min),
+    (r'In which year was the more recent of the novels (".+") and (".+") published\?', "published_in_year", max),
+    (r"On what date was the newer of the two buildings, (.+) and (.+), opened\?", "opened_on", max),
+)
+
+
+def test_comparisons_ask_for_the_value_of_the_right_one(many: Tasks, raw: Raw) -> None:
+    checked = set()
     for task in many["comparison"]:
+        for pattern, relation, best in VALUES:
+            if match := re.fullmatch(pattern, task.question):
+                keys = [raw.key(words) for words in match.groups()]
+                measure = raw.day if relation.endswith("_on") else raw.number
+                values = [measure(key, relation) for key in keys]
+                assert raw.value_text(keys[values.index(best(values))], relation) == task.answers[0], task
+                checked.add(pattern)
+    assert len(checked) > 4
+    assert sum(task.answer_type == "choice" for task in many["comparison"]) < 0.1 * len(many["comparison"])
+
+
+def test_choices_are_right_and_either_is_right_as_often(root: Path, raw: Raw) -> None:
+    first, checked = Counter[bool](), set()
+    for task in make(root, 2, 4000, "comparison")["comparison"]:
         comparison, _, two = task.question.rstrip("?").partition(", ")
         if task.answer_type == "choice":
             keys = [raw.key(words) for words in two.split(" or ")]
@@ -94,6 +119,18 @@ def test_intersections_have_one_member(many: Tasks, raw: Raw) -> None:
             assert [raw.entities[key]["title"] for key in alike[0] & alike[1]] == [task.answers[-1]], task
             checked += 1
     assert checked > 20
+
+
+def _sum(raw: Raw, question: str) -> int | None:
+    if match := re.match(r"How many visitors did (.+) have in ([\d, and]+) together\?", question):
+        years = re.findall(r"\d{4}", match[2])
+        return sum(int(raw.number(raw.key(match[1]), f"visitors_{year}")) for year in years)
+    if match := re.match(r"How many people live in the \d towns on the (.+) together\?", question):
+        return sum(int(raw.number(town, "population")) for town in raw.subjects("on_river", match[1]))
+    if match := re.match(r"How many inhabitants did the (two|three) largest towns of (.+) have together", question):
+        sizes = sorted(-int(raw.number(town, "population")) for town in raw.subjects("in_region", match[2]))
+        return -sum(sizes[: {"two": 2, "three": 3}[match[1]]])
+    return None
 
 
 def _count(raw: Raw, question: str) -> int | None:
@@ -127,11 +164,16 @@ def _plain(number: str) -> int:
 
 
 def test_counts_are_right_and_spread(many: Tasks, raw: Raw) -> None:
-    for task in many["counting"]:
+    sums = [(task, value) for task in many["counting"] if (value := _sum(raw, task.question)) is not None]
+    assert all(f"{value:,}" == task.answers[0] for task, value in sums)
+    assert len({task.question.split()[2] for task, _ in sums}) == 3
+    assert 0.3 < len(sums) / len(many["counting"]) < 0.75
+    counts = [task for task in many["counting"] if _sum(raw, task.question) is None]
+    for task in counts:
         assert str(_count(raw, task.question)) == task.answers[0], task
-    spread = Counter(task.answers[0] for task in many["counting"])
+    spread = Counter(task.answers[0] for task in counts)
     assert len(spread) >= 6
-    assert spread.most_common(1)[0][1] < 0.45 * spread.total()
+    assert spread.most_common(1)[0][1] <= 0.08 * len(many["counting"])
 
 
 def _reckoned(raw: Raw, question: str) -> int | None:

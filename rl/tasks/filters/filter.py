@@ -41,6 +41,8 @@ class FilterContext:
     them.
     """
     natural: frozenset[str] = frozenset()
+    """Recipes that may have the same answer in few tasks only."""
+    needs_opening: frozenset[str] = frozenset()
     """Recipes whose answers must not stand in the snippets of the first results."""
     seed: int = 0
     """Seed of the samples that the model gives."""

@@ -13,9 +13,9 @@ RESULTS_READ = 5
 async def check_not_in_snippets(task: Task, context: FilterContext) -> Verdict:
     """Reject a task if the title or snippet of one of the first results has an accepted answer.
 
-    Only recipes in `context.natural` are judged: others ask for pages, or choose difficulty by other means.
+    Only recipes in `context.needs_opening` are judged: others ask for pages, or are easy on purpose.
     """
-    if task.recipe not in context.natural or task.answer_type in ("choice", "none", "report"):
+    if task.recipe not in context.needs_opening or task.answer_type in ("choice", "none", "report"):
         return undecided("not checked for this recipe")
     # A number that is computed stands in a snippet only by chance.
     if not any(contains_answer(one.quote, answer) for one in task.evidence for answer in task.answers):

@@ -18,11 +18,17 @@ from webemu.rl.tasks.world.walks import draw_bridge
 
 WORLD: tuple[Recipe, ...] = (
     make_recipe("bridge", "a chain of 1 to 5 pages, each naming what the next is about", draw_bridge),
-    make_recipe("comparison", "which of two entities comes first or has more, by their own pages", draw_comparison),
+    make_recipe(
+        "comparison",
+        "which of two entities comes first or has more, or when it came and how much it has",
+        draw_comparison,
+    ),
     make_recipe(
         "intersection", "the only entity for which two facts hold that each hold for others too", draw_intersection
     ),
-    make_recipe("counting", "the number of years, towns, works or winners with a property", draw_counting),
+    make_recipe(
+        "counting", "the number of years, towns, works or winners with a property, and sums of figures", draw_counting
+    ),
     make_recipe("date-arithmetic", "years or days between two events, ages, the year of an age", draw_date_arithmetic),
     make_recipe("superlative", "the first or last of a group, or a fact of it", draw_superlative),
     make_recipe(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from typing import NamedTuple
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
-from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.tasks.task import AnswerType, Evidence, Task
 from webemu.rl.tasks.world.graph_tasks import (
     accepted_names,
     accepted_spellings,
@@ -27,57 +28,123 @@ from webemu.rl.tasks.world.walks import describe_by_other, draw_chain
 from webemu.rl.tasks.world.words import Phrase, build_question, find_phrases, name_in_sentence
 
 LESS, MORE = False, True
-COMPARISONS: tuple[tuple[str, str, str, bool], ...] = (
-    ("company", "founded_in_year", "Which company was founded earlier", LESS),
-    ("company", "founded_in_year", "Which company is the younger one", MORE),
-    ("company", "employees", "Which company employs more people", MORE),
-    ("company", "employees", "Which company has the smaller staff", LESS),
-    ("town", "population", "Which town has more inhabitants", MORE),
-    ("town", "population", "Which town has fewer inhabitants", LESS),
-    ("town", "first_mentioned", "Which town was mentioned first", LESS),
-    ("town", "first_mentioned", "Which town was first mentioned later", MORE),
-    ("town", "area", "Which town covers the larger area", MORE),
-    ("person", "born_on", "Who was born earlier", LESS),
-    ("person", "born_on", "Who was born later", MORE),
-    ("river", "length", "Which river is longer", MORE),
-    ("river", "length", "Which river is shorter", LESS),
-    ("novel", "published_in_year", "Which novel was published earlier", LESS),
-    ("novel", "published_in_year", "Which novel is the more recent one", MORE),
-    ("film", "released_in_year", "Which film was released earlier", LESS),
-    ("film", "released_in_year", "Which film is the more recent one", MORE),
-    ("product", "introduced_in_year", "Which product was introduced earlier", LESS),
-    ("product", "introduced_in_year", "Which product came onto the market later", MORE),
-    ("landmark", "opened_on", "Which building was opened earlier", LESS),
-    ("landmark", "opened_on", "Which building was opened later", MORE),
-    ("university", "established_in_year", "Which university is older", LESS),
-    ("university", "students", "Which university has more students", MORE),
-    ("festival", "first_held_in_year", "Which festival has the longer history", LESS),
-    ("prize", "established_in_year", "Which prize was established earlier", LESS),
-)
-"""Kind of entity, relation, how to ask, and whether the larger value is meant."""
+
+
+class Comparison(NamedTuple):
+    """A measure by which two entities of a kind are compared."""
+
+    kind: str
+    """Kind of the entities."""
+    relation: str
+    """Relation whose values are compared."""
+    wants_larger: bool
+    """True if the larger value is meant."""
+    question_start: str
+    """Beginning of a question for the name of that one."""
+    value_question: str
+    """Question for the value of that one; `{A}` and `{B}` are the names, in any order."""
+    answer_type: AnswerType = "number"
+    """Type of the value."""
+
+
+COMPARISONS = (
+    Comparison("company", "founded_in_year", LESS, "Which company was founded earlier",
+               "In which year was the older of the companies {A} and {B} founded?"),
+    Comparison("company", "founded_in_year", MORE, "Which company is the younger one",
+               "In which year was the younger of the companies {A} and {B} founded?"),
+    Comparison("company", "employees", MORE, "Which company employs more people",
+               "How many people does the bigger employer of the two, {A} and {B}, employ?"),
+    Comparison("company", "employees", LESS, "Which company has the smaller staff",
+               "How many people does the smaller employer of the two, {A} and {B}, employ?"),
+    Comparison("town", "population", MORE, "Which town has more inhabitants",
+               "How many inhabitants does the more populous of the towns {A} and {B} have?"),
+    Comparison("town", "population", LESS, "Which town has fewer inhabitants",
+               "How many inhabitants does the less populous of the towns {A} and {B} have?"),
+    Comparison("town", "first_mentioned", LESS, "Which town was mentioned first",
+               "In which year was the older of the towns {A} and {B} first mentioned?"),
+    Comparison("town", "first_mentioned", MORE, "Which town was first mentioned later",
+               "In which year was the younger of the towns {A} and {B} first mentioned?"),
+    Comparison("town", "area", MORE, "Which town covers the larger area",
+               "How many square kilometres does the larger of the towns {A} and {B} cover?"),
+    Comparison("person", "born_on", LESS, "Who was born earlier",
+               "On what date was the older of the two, {A} and {B}, born?", "date"),
+    Comparison("person", "born_on", MORE, "Who was born later",
+               "On what date was the younger of the two, {A} and {B}, born?", "date"),
+    Comparison("river", "length", MORE, "Which river is longer",
+               "How long is the longer of the two rivers, {A} and {B}?"),
+    Comparison("river", "length", LESS, "Which river is shorter",
+               "How long is the shorter of the two rivers, {A} and {B}?"),
+    Comparison("novel", "published_in_year", LESS, "Which novel was published earlier",
+               "In which year was the older of the novels {A} and {B} published?"),
+    Comparison("novel", "published_in_year", MORE, "Which novel is the more recent one",
+               "In which year was the more recent of the novels {A} and {B} published?"),
+    Comparison("film", "released_in_year", LESS, "Which film was released earlier",
+               "In which year was the older of the films {A} and {B} released?"),
+    Comparison("film", "released_in_year", MORE, "Which film is the more recent one",
+               "In which year was the more recent of the films {A} and {B} released?"),
+    Comparison("product", "introduced_in_year", LESS, "Which product was introduced earlier",
+               "In which year was the older of the two products, {A} and {B}, introduced?"),
+    Comparison("product", "introduced_in_year", MORE, "Which product came onto the market later",
+               "In which year was the newer of the two products, {A} and {B}, introduced?"),
+    Comparison("landmark", "opened_on", LESS, "Which building was opened earlier",
+               "On what date was the older of the two buildings, {A} and {B}, opened?", "date"),
+    Comparison("landmark", "opened_on", MORE, "Which building was opened later",
+               "On what date was the newer of the two buildings, {A} and {B}, opened?", "date"),
+    Comparison("university", "established_in_year", LESS, "Which university is older",
+               "In which year was the older of {A} and {B} established?"),
+    Comparison("university", "students", MORE, "Which university has more students",
+               "How many students does the larger of {A} and {B} have?"),
+    Comparison("festival", "first_held_in_year", LESS, "Which festival has the longer history",
+               "In which year was the older of {A} and {B} first held?"),
+    Comparison("prize", "established_in_year", LESS, "Which prize was established earlier",
+               "In which year was the older of {A} and {B} established?"),
+)  # fmt: skip
+"""Measures of all kinds."""
+CHOICE_SHARE, DESCRIBED_SHARE = 0.05, 0.45
+"""Shares of comparisons that offer two names, and that describe both. A coin guesses one of two names, so that most
+comparisons of named entities ask for the value.
+"""
 
 
 def draw_comparison(graph: Graph, rng: Random) -> Task | None:
-    """Draw a comparison of two entities, each named or described by another one; either is right equally often."""
-    kind, relation, question_start, wants_larger = rng.choice(COMPARISONS)
-    if len(graph.entities_of_kind(kind)) < 2:
+    """Draw a comparison of two entities: which of two that are named or described it is, or the value of that one.
+    Either is right equally often.
+    """
+    comparison = rng.choice(COMPARISONS)
+    if len(graph.entities_of_kind(comparison.kind)) < 2:
         return None
-    pair = rng.sample(graph.entities_of_kind(kind), 2)
-    facts = [fact for entity in pair if (fact := graph.find_fact(entity, relation))]
+    pair = rng.sample(graph.entities_of_kind(comparison.kind), 2)
+    facts = [fact for entity in pair if (fact := graph.find_fact(entity, comparison.relation))]
     if len(facts) < 2 or comparison_value(facts[0]) == comparison_value(facts[1]) or pair[0].name == pair[1].name:
         return None
-    right_fact = max(facts, key=comparison_value) if wants_larger else min(facts, key=comparison_value)
-    # A named pair is a choice; a described pair must be resolved first, so the answer is a name.
-    if rng.random() < 0.6:
-        question = f"{question_start}, {_brief_name(pair[0])} or {_brief_name(pair[1])}?"
-        answers = (*accepted_names(right_fact.subject), name_in_sentence(right_fact.subject))
-        return build_task("comparison", question, answers, _with_right_last(facts, right_fact), "choice")
+    facts.sort(key=comparison_value, reverse=not comparison.wants_larger)  # the right one is read last
+    form = rng.random()
+    if form < CHOICE_SHARE:
+        return _ask_for_choice(comparison, pair, facts)
+    if form < CHOICE_SHARE + DESCRIBED_SHARE:
+        return _ask_for_described(comparison, pair, facts, graph, rng)
+    names = {"A": _brief_name(pair[0]), "B": _brief_name(pair[1])}
+    question, answers = comparison.value_question.format(**names), accepted_spellings(facts[-1])
+    return build_task("comparison", question, answers, facts, comparison.answer_type)
+
+
+def _ask_for_choice(comparison: Comparison, pair: Sequence[Entity], facts: Sequence[Fact]) -> Task:
+    """Return the task that asks which of two named entities it is."""
+    right = facts[-1].subject
+    question = f"{comparison.question_start}, {_brief_name(pair[0])} or {_brief_name(pair[1])}?"
+    return build_task("comparison", question, (*accepted_names(right), name_in_sentence(right)), facts, "choice")
+
+
+def _ask_for_described(
+    comparison: Comparison, pair: Sequence[Entity], facts: Sequence[Fact], graph: Graph, rng: Random
+) -> Task | None:
+    """Return the task that asks which of two described entities it is: both must be resolved first."""
     described = [phrase_and_fact for entity in pair if (phrase_and_fact := describe_by_other(graph, rng, entity))]
     if len(described) < 2:
         return None
-    question = f"{question_start}: {described[0][0].text} or {described[1][0].text}?"
-    statements = [described[0][1], described[1][1], *_with_right_last(facts, right_fact)]
-    return build_task("comparison", question, accepted_names(right_fact.subject), statements, "name")
+    question = f"{comparison.question_start}: {described[0][0].text} or {described[1][0].text}?"
+    statements = [described[0][1], described[1][1], *facts]
+    return build_task("comparison", question, accepted_names(facts[-1].subject), statements, "name")
 
 
 def _with_right_last(facts: list[Fact], right_fact: Fact) -> list[Fact]:

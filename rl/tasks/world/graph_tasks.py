@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,13 @@ TaskDrawer = Callable[[Graph, Random], Task | None]
 MAX_MISSES = 400
 """Failed attempts in a row after which the recipe ends."""
 MAX_SAME_ANSWER = 4
-"""Largest number of tasks of a recipe with the same first answer, if it is longer than `MAX_RECURRING_LENGTH`. More
+"""Number of tasks of a recipe that may have the same first answer, if it is longer than `MAX_RECURRING_LENGTH`. More
 could be learned by heart.
 """
 MAX_RECURRING_LENGTH = 3
-"""Longest answer, in characters, that may recur without limit: counts and ages."""
+"""Longest answer, in characters, that may recur more often: counts and ages."""
+MAX_RECURRING_SHARE = 0.08
+"""Largest share of a recipe's tasks with the same short answer, so that a favourite guess gains little."""
 UNIT_SPELLINGS = {"km": ("kilometres", "kilometers"), "km²": ("km2", "square kilometres", "square kilometers")}
 """Other spellings of the units in facts."""
 MAX_GUESS_SHARE = 0.25
@@ -66,18 +69,25 @@ def _draw_tasks(graph: Graph, rng: Random, draw_task: TaskDrawer) -> Iterator[Ta
         if (
             task is None
             or task.question in seen_questions
-            or answer_counts[task.answers[0]] >= MAX_SAME_ANSWER
+            or answer_counts[task.answers[0]] >= _max_same_answers(task, len(seen_questions))
             or _reveals_answer(task)
         ):
             misses += 1
             continue
         misses = 0
         seen_questions.add(task.question)
-        # Choices, missing answers and short numbers may recur; only other answers are counted.
-        answer_counts[task.answers[0]] += (
-            task.answer_type not in ("choice", "none") and len(task.answers[0]) > MAX_RECURRING_LENGTH
-        )
+        answer_counts[task.answers[0]] += 1
         yield task
+
+
+def _max_same_answers(task: Task, drawn_count: int) -> float:
+    """Return how many tasks of a recipe may have the task's answer, after so many tasks. Choices and missing answers
+    have no limit.
+    """
+    if task.answer_type in ("choice", "none"):
+        return inf
+    is_short = len(task.answers[0]) <= MAX_RECURRING_LENGTH
+    return max(MAX_SAME_ANSWER, MAX_RECURRING_SHARE * drawn_count) if is_short else MAX_SAME_ANSWER
 
 
 def _reveals_answer(task: Task) -> bool:

@@ -1,8 +1,9 @@
-"""Questions about sets: the one entity for which two facts hold, and how many members a set has."""
+"""Questions about sets: the one entity for which two facts hold, how many members a set has, and sums over it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
@@ -19,7 +20,7 @@ from webemu.rl.tasks.world.groups import (
     table_row_evidence,
 )
 from webemu.rl.tasks.world.walks import describe_by_other
-from webemu.rl.tasks.world.words import capitalize_first, name_in_sentence
+from webemu.rl.tasks.world.words import capitalize_first, join_with_and, name_in_sentence
 
 INTERSECTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("town", "in_region", "on_river", "Which town in {A} stands on {B}?"),
@@ -107,8 +108,9 @@ would be one or two.
 
 
 def draw_counting(graph: Graph, rng: Random) -> Task | None:
-    """Draw a question for the number of members of a set."""
-    return rng.choice(_COUNT_DRAWERS)(graph, rng)
+    """Draw a question for the number of members of a set, or for the sum of their figures."""
+    # Small counts are guessed more often than sums.
+    return rng.choice(_COUNT_DRAWERS if rng.random() < 0.6 else _SUM_DRAWERS)(graph, rng)
 
 
 def _build_counting_task(question: str, count: int, statements: Iterable[Fact | Evidence]) -> Task:
@@ -207,6 +209,53 @@ def _house_relation(work: Entity) -> str:
     return "publisher" if work.kind == "novel" else "studio"
 
 
+def _draw_visitors_together(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the visitors of a festival in two or three years together."""
+    festival = rng.choice(graph.entities_of_kind("festival"))
+    years = [fact for fact in graph.facts_about(festival) if fact.base_relation == "visitors"]
+    if len(years) < 3:
+        return None
+    summands = sorted(rng.sample(years, rng.choice((2, 3))), key=lambda fact: fact.year)
+    period = join_with_and([fact.year for fact in summands])
+    question = f"how many visitors did {name_in_sentence(festival)} have in {period} together?"
+    return _build_counting_task(question, _add_up(summands), summands)
+
+
+def _draw_inhabitants_on_river(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the inhabitants of all towns on a river together."""
+    river = rng.choice(graph.entities_of_kind("river"))
+    towns = list_river_towns(graph, river)
+    facts = [population for town in towns if (population := graph.find_fact(town, "population"))]
+    if not 2 <= len(facts) == len(towns) <= MAX_PAGES_READ:
+        return None
+    question = f"how many people live in the {len(towns)} towns on {name_in_sentence(river)} together?"
+    return _build_counting_task(
+        question, _add_up(facts), [river_towns_evidence(graph, river), *map(evidence_of, facts)]
+    )
+
+
+def _draw_largest_together(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the inhabitants of the two or three largest towns of a region together."""
+    region = rng.choice(graph.entities_of_kind("region"))
+    towns, (number, words) = list_populations(graph, region), rng.choice(((2, "two"), (3, "three")))
+    if not 4 <= len(towns) <= MAX_TABLE_ROWS or len({fact.text for fact in towns}) < len(towns):
+        return None
+    question = (
+        f"how many inhabitants did the {words} largest towns of {name_in_sentence(region)} have together at the 2021 "
+        "census?"
+    )
+    rows = [replace(table_row_evidence(region, fact), value=fact.text) for fact in towns[:number]]
+    return _build_counting_task(question, _add_up(towns[:number]), rows)
+
+
+def _add_up(facts: Iterable[Fact]) -> int:
+    """Return the sum of the facts' numbers."""
+    return round(sum(map(comparison_value, facts)))
+
+
+_SUM_DRAWERS: tuple[Callable[[Graph, Random], Task | None], ...] = (
+    _draw_visitors_together, _draw_inhabitants_on_river, _draw_largest_together,
+)  # fmt: skip
 _COUNT_DRAWERS: tuple[Callable[[Graph, Random], Task | None], ...] = (
     _draw_years_above, _draw_towns_above, _draw_on_river, _draw_made, _draw_winners_of,
 )  # fmt: skip
