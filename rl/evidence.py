@@ -6,6 +6,7 @@ the same quote, and any other page with a passage that bears the answer (`webemu
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from webemu.rl.gates import classify_form, contains_answer
@@ -15,6 +16,8 @@ from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.verify import normalise
 from webemu.rl.views import strip_link_numbers
+
+_FIGURE_START = re.compile(r"[$€£]?\d")
 
 
 def is_supported_by(record: EpisodeRecord, citation: str) -> bool:
@@ -90,9 +93,19 @@ def _holds_answer(task: Task, row: Evidence) -> bool:
 
 
 def _is_derived(task: Task) -> bool:
-    """True if no quote of the evidence contains the answer: it is counted, added up, compared, or a URL."""
+    """True if the answer follows from all rows of the evidence together: no quote contains it, since it is counted,
+    added up, compared or a URL, or it is one of several figures that must be compared.
+    """
     quotes = [row.quote for row in task.evidence]
-    return all(quotes) and bool(quotes) and not any(_is_answer(task, quote) for quote in quotes)
+    if not quotes or not all(quotes):
+        return False
+    return _is_one_of_figures(task) or not any(_is_answer(task, quote) for quote in quotes)
+
+
+def _is_one_of_figures(task: Task) -> bool:
+    """True if pages state a figure each, such as years or versions, and the answer is the largest or smallest."""
+    has_pages = len({row.url for row in task.evidence}) > 1
+    return has_pages and all(_FIGURE_START.match(row.value) for row in task.evidence)
 
 
 def _is_derivable_from(record: EpisodeRecord, citation: str) -> bool:

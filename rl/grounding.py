@@ -36,6 +36,8 @@ MIN_QUOTE_SHARE = 1 / 2
 """Share of a quote's other words that must stand near its value."""
 MIN_MIRROR_WORDS = 6
 """Words of a quote that is long enough to prove that another page has the same passage."""
+MAX_PASSAGES_BEFORE = 40
+"""Passages before an answer in which the full name of its subject is looked for."""
 MAX_PLACES = 200
 """Passages of a page that contain the answer and are looked at."""
 _FORM_WORDS = frozenset("year date day month time number many much old century".split())
@@ -46,6 +48,8 @@ _MONTHS = frozenset("january february march april may june july august september
 _PRESENT = re.compile(r"(?:\w+ ){1,3}?(?:is|are)\b")
 _PAST_WORD = re.compile(r"\b(?:was|were|former\w*|until|first|last|before|previous|old|did)\b")
 _SHORT_IS = re.compile(r"\b(who|what|when|where|how)['’]s\b", re.IGNORECASE)
+_BYLINE = re.compile(r"\W*by\b", re.IGNORECASE)
+"""Beginning of a line that names an author, such as `By: Ada Holm`."""
 _DATE_TOKEN = re.compile(r"date(\d{4})\d*")
 _FIGURE = re.compile(r"(?:date|minus)?\d+(?:point\d+)?")
 _YEAR_LIKE = re.compile(r"date\d+|1\d{3}|20\d{2}")
@@ -111,9 +115,10 @@ def bears(text: str, title: str, claim: Claim) -> bool:
     bears("Irving Berlin wrote songs.", "Irving Berlin", claim)  # False
     """
     passages = split_passages(text)
-    page = f"{normalise(title)} {' '.join(passage.normal for passage in passages)}" if _is_person_like(claim) else ""
+    words = name_words(f"{normalise(title)} {' '.join(one.normal for one in passages)}") if _is_person_like(claim) else ()
+    page = _Page(passages, title, frozenset(words))
     return any(
-        _bears_at(passages, place, answer, normalise(title), page, claim)
+        _bears_at(page, place, answer, claim)
         for answer in claim.answers
         for place in find_places(passages, answer)
     )
@@ -164,14 +169,27 @@ def has_mirror(text: str, quote: str) -> bool:
     )
 
 
-def _bears_at(passages: Sequence[Passage], place: int, answer: str, title: str, page: str, claim: Claim) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page in which a passage is looked at."""
+
+    passages: Sequence[Passage]
+    title: str
+    name_words: frozenset[str]
+    """Stems of all words; empty if they are not needed."""
+
+
+def _bears_at(page: _Page, place: int, answer: str, claim: Claim) -> bool:
     """True if the passage at a place bears the answer that it contains."""
-    passage = passages[place]
+    passages, passage = page.passages, page.passages[place]
     if _says_otherwise(passage, answer, claim):
         return False
     own_text, window = (_without(text, answer) for text in (passage.normal, _window(passages, place)))
-    above = _without(f"{title} {passage.heading}", answer)
-    words_beside, words_near = (claim.relation & relation_words(f"{text} {above}") for text in (own_text, window))
+    above = _without(f"{normalise(page.title)} {passage.heading}", answer)
+    byline = "wrote" if _BYLINE.match(passage.text) else ""
+    words_beside, words_near = (
+        claim.relation & relation_words(f"{text} {above} {byline}") for text in (own_text, window)
+    )
     if claim.relation and not (words_beside and claim.superlatives <= words_near):
         return False
     if len(words_near) < _least_relation(claim) * len(claim.relation):
@@ -179,12 +197,14 @@ def _bears_at(passages: Sequence[Passage], place: int, answer: str, title: str, 
     scope = f"{window} {above}"
     if claim.bridge:
         by_names = bool(claim.names) and len(words_near) >= MIN_NAMED_CHAIN_SHARE * len(claim.relation)
-        return _has_names(scope, page, (claim.bridge,)) or (by_names and _has_names(scope, page, claim.names))
+        return _has_names(scope, page, place, (claim.bridge,)) or (
+            by_names and _has_names(scope, page, place, claim.names)
+        )
     if claim.is_chain:
         return True
     # A kind of thing alone ("town") is little: then the sentence of the answer must name the subject itself.
     is_weak = bool(words_near) and words_near <= claim.kinds < claim.relation and passage.is_sentence
-    return not claim.names or _has_names(own_text if is_weak else scope, page, claim.names)
+    return not claim.names or _has_names(own_text if is_weak else scope, page, place, claim.names)
 
 
 def _says_otherwise(passage: Passage, answer: str, claim: Claim) -> bool:
@@ -205,20 +225,45 @@ def _least_relation(claim: Claim) -> float:
     return MIN_RELATION_SHARE if claim.names else MIN_WORD_SHARE
 
 
-def _has_names(scope: str, page: str, names: Iterable[frozenset[str]]) -> bool:
-    """True if enough words of the names stand in the scope. The rest of a name may stand elsewhere on the page if its
-    words begin there, as a surname does.
+def _has_names(scope: str, page: _Page, place: int, names: Iterable[frozenset[str]]) -> bool:
+    """True if enough words of the names stand in the scope of the passage at a place. The rest of a name may stand
+    elsewhere on the page if its words begin there, as a surname does. What is said of a namesake does not count, unless
+    the passage, its heading or the title has the whole name.
     """
+    passage = page.passages[place]
     words, match_count, total = name_words(scope), 0, 0
-    page_words: frozenset[str] | None = None
+    near_words = words & name_words(f"{passage.normal} {passage.heading} {normalise(page.title)}")
     for name in names:
         total += len(name)
-        if name & words and not name <= words and page:
-            page_words = name_words(page) if page_words is None else page_words
-            match_count += len(name) if name <= page_words else len(name & words)
-        else:
+        if name <= near_words or not name & words:
             match_count += len(name & words)
+        elif not _is_namesake(name, page, place):
+            match_count += len(name) if name <= words | page.name_words else len(name & words)
     return match_count >= MIN_NAME_SHARE * total
+
+
+def _is_namesake(name: frozenset[str], page: _Page, place: int) -> bool:
+    """True if the full name that a part of a name stands for here is another one: `Anna Holm` for `Erik Holm`.
+
+    That is the nearest name before it, in the title at last, that has a word of the name.
+    """
+    texts = [passage.text for passage in page.passages[max(0, place - MAX_PASSAGES_BEFORE) : place + 1]]
+    for text in (*reversed(texts), page.title):
+        full_names = [one for one in _full_names(text) if one & name]
+        if full_names:
+            return not any(one <= name or name <= one for one in full_names)
+    return False
+
+
+@lru_cache(4096)
+def _full_names(text: str) -> tuple[frozenset[str], ...]:
+    """Return the stems of each name of several words in a text, without titles such as `Mayor`."""
+    stems = (_words_of_name(" ".join(_without_titles(name))) for name in find_names(text))
+    return tuple(words for words in stems if len(words) > 1)
+
+
+def _without_titles(name: str) -> list[str]:
+    return [word for word in name.split() if word.casefold().strip(".") not in _TITLE_NOUNS]
 
 
 def _is_nearer_to_another_figure(passage: Passage, answer: str, claim: Claim) -> bool:

@@ -133,6 +133,59 @@ def test_a_number_that_follows_from_others_needs_their_own_pages() -> None:
     assert played(both | {OTHER: "4 of 7 rooms"}, OTHER) == 0
 
 
+def test_figures_that_are_compared_need_all_pages() -> None:
+    rows = (Evidence(GOLD, "Founded | 1931", "1931"), Evidence("https://gold.example/b", "Founded | 1956", "1956"))
+    task = Task("t", "In which year was the younger of Wick and Holm founded?", ("1956",), rows, 2)
+
+    def played(*texts: str) -> float:
+        pages = dict(zip(("https://gold.example/b", GOLD), texts, strict=False))
+        request = Request(1, 200, 0, 10, (), tuple(pages), frozenset(), False)
+        parts = {url_key(url): (text,) for url, text in pages.items()}
+        record = EpisodeRecord(task, "1956", ("https://gold.example/b",), (request,), parts, {}, "finished")
+        return SHORT.score(record).reward or 0.0
+
+    assert played("Founded | 1956", "Founded | 1931") == 1
+    assert played("Founded | 1956") == 0
+    assert played("Founded | 1956", "Area | 12") == 0
+
+
+def test_a_byline_names_who_wrote_a_page() -> None:
+    task = Task("t", "Who wrote the article Harbour Lights of Wick?", ("Ada Holm",))
+    assert opened(task, "By: Ada Holm\nThe harbour is old.", title="Harbour Lights of Wick") == 1
+    assert opened(task, "By Ada Holm, 3 May\nThe harbour is old.", title="Harbour Lights of Wick") == 1
+    assert opened(task, "By: Ada Holm\nThe harbour is old.", title="Mills of Arlen") == 0
+    assert opened(task, "Photographs: Ada Holm", title="Harbour Lights of Wick") == 0
+
+
+NAMESAKES = {
+    "When was the Wharrathorpe Cider Fair first held?": [
+        ("The Wharrathorpe Harvest Fair was first held in 1955.", "Wharrathorpe Harvest Fair", 0),
+        ("The Wharrathorpe Cider Fair was first held in 1955.", "Fairs", 1),
+        ("The Cider Fair was first held in 1955.", "Wharrathorpe", 1),
+    ],
+    "In which year was Erik Holm born?": [
+        ("Holm was born in 1955. His brother Erik Holm is a farmer.", "Karl Holm", 0),
+        ("Karl Holm and his brother live in Wick. Holm was born in 1955. Later he met Erik Holm.", "A family", 0),
+        ("Erik Holm is a farmer. Holm was born in 1955.", "A family", 1),
+        ("Mayor Holm was born in 1955.", "Erik Holm", 1),
+        ("Holm was born in 1955.", "Erik Holm", 1),
+        ("Holm was born in 1955. In Wick, Erik Holm built a mill.", "People", 1),
+    ],
+    "When did the Vallotti Corva 5 come out?": [
+        ("The Vallotti Corva 500 came out in 1955.", "Vallotti Corva 500", 0),
+        ("The Corva 5 came out in 1955.", "Vallotti", 1),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "title", "reward"),
+    [(question, *row) for question, rows in NAMESAKES.items() for row in rows],
+)
+def test_a_namesake_bears_nothing(question: str, text: str, title: str, reward: float) -> None:
+    assert opened(Task("t", question, ("1955",)), text, title=title) == reward
+
+
 @pytest.fixture
 def client(world: World) -> Iterator[Client]:
     with world.client() as client:
