@@ -29,6 +29,36 @@ _EXTENT = re.compile(r"\b(?:high|tall|height|elevation|wide|width|long|length|de
 _PER = re.compile(
     r"\s?(?:an? |per |/ ?)(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
+_COUNTED_PHRASE = re.compile(
+    r"\bhow many (?:(?:[\w'-]+ ){0,3}?(?:[\w'-]*[^\W_]s|people|men|women|children)\b(?: of [\w'-]+)?|(?:[\w'-]+ ?){1,3})",
+    re.IGNORECASE,
+)
+"""What is counted: "how many" and the words to the first plural."""
+_SAME_THINGS = tuple(
+    frozenset(row.split())
+    for row in (
+        "films movies pictures features",
+        "championships titles trophies crowns",
+        "soldiers troops men",
+        "monks brothers friars",
+        "nuns sisters",
+        "children kids",
+        "employees workers staff people",
+        "cars automobiles vehicles",
+        "ships vessels boats",
+        "books volumes titles",
+        "songs tracks",
+        "matches games appearances caps",
+        "floors storeys stories levels",
+        "islands isles",
+        "stations stops",
+        "visitors tourists people guests",
+        "medals golds",
+        "seats mandates",
+        "spectators people viewers fans",
+    )
+)
+"""Words that count the same things."""
 _TO_NUMBER = re.compile(r"to (?:\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty)\b)")
 _OR_MORE = re.compile(r"(?:\w+ ){0,3}or (?:more|less|fewer|higher|lower|above|below)\b")
 
@@ -164,6 +194,8 @@ def _connective_follows(words: list[Word], remainder: str, expected: Expectation
 def _words_follow_number(words: list[Word], remainder: str, expected: Expectation) -> bool:
     first, second = words[0], words[1].plain if len(words) > 1 else ""
     is_name = first.is_capitalised and not expected.asks(first.plain) and not expected.asks("code")
+    # "12 Benedictine monks" are monks.
+    is_name = is_name and not (second and len(second) > 3 and words[1].text.islower() and expected.asks(second))
     if is_name or first.text[0].isdigit():
         return False
     if first.plain == "times":
@@ -189,16 +221,35 @@ def _is_other_extent(word: str, question: str) -> bool:
 def _counts_others(words: list[Word], expected: Expectation) -> bool:
     """True if a number counts other things than the question asks for: "12 goats", where monks are asked for."""
     first, second = words[0], words[1].plain if len(words) > 1 else ""
-    is_plural = first.text.islower() and bool(re.search(r"[^su]s$", first.plain)) and len(first.plain) > 3
-    counted = re.search(r"\bhow many((?: \w+){1,3})", expected.question, re.IGNORECASE)
-    if is_plural and counted and expected.asks(first.plain) and first.plain[:4] not in counted[1].casefold():
-        return True
+    near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
+    plural = _find_plural(words)
+    counted = _COUNTED_PHRASE.search(expected.question)
     is_free = first.plain in wording.FUNCTION_WORDS | wording.FOLLOWERS | wording.COUNTED and first.plain != "pages"
+    if counted and plural:
+        # "12 goats lived there" has a word of the question too, but does not count the monks asked for.
+        is_loose = is_free and (plural != first.plain or not expected.asks(plural))
+        return not is_loose and not _count_the_same(near, counted[0].casefold())
     is_share = bool(re.search(r"%|\bper ?cent\b", expected.text))
     is_part = first.plain == "of" and not is_share and second not in ("them", "these", "those", "which")
-    near = [word.plain for word in words[:4] if word.plain not in wording.FUNCTION_WORDS]
     is_asked = len(expected.question.split()) <= 3 or any(map(expected.asks, near))
-    return ((is_plural and not is_free) or is_part) and not is_asked
+    return ((plural == first.plain and not is_free) or is_part) and not is_asked
+
+
+def _find_plural(words: list[Word]) -> str:
+    """Return the first plural among the words behind a number, before any small word; empty if there is none."""
+    for word in words[:3]:
+        if not word.text.islower() or word.plain in wording.FUNCTION_WORDS:
+            return ""
+        if re.search(r"[^su]s$", word.plain) and len(word.plain) > 3:
+            return word.plain
+    return ""
+
+
+def _count_the_same(words: list[str], phrase: str) -> bool:
+    """True if one of the words is what a phrase such as `how many monks` counts, or means the same."""
+    return any(word[:4] in phrase for word in words) or any(
+        any(word in group for word in words) and any(other in phrase for other in group) for group in _SAME_THINGS
+    )
 
 
 def _word_follows_date(first: Word, expected: Expectation) -> bool:
