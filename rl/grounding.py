@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.passages import Passage, normalise_cells, split_passages
@@ -48,6 +49,8 @@ _MONTHS = frozenset("january february march april may june july august september
 _PRESENT = re.compile(r"(?:\w+ ){1,3}?(?:is|are)\b")
 _PAST_WORD = re.compile(r"\b(?:was|were|former\w*|until|first|last|before|previous|old|did)\b")
 _SHORT_IS = re.compile(r"\b(who|what|when|where|how)['’]s\b", re.IGNORECASE)
+_TITLE_END = re.compile(r"\s(?:[-–—|·]\s|\().*$")
+"""End of a title that names the site, or tells namesakes apart."""
 _BYLINE = re.compile(r"\W*by\b", re.IGNORECASE)
 """Beginning of a line that names an author, such as `By: Ada Holm`."""
 _DATE_TOKEN = re.compile(r"date(\d{4})\d*")
@@ -115,13 +118,13 @@ def bears(text: str, title: str, claim: Claim) -> bool:
     bears("Irving Berlin wrote songs.", "Irving Berlin", claim)  # False
     """
     passages = split_passages(text)
-    words = name_words(f"{normalise(title)} {' '.join(one.normal for one in passages)}") if _is_person_like(claim) else ()
+    words = (
+        name_words(f"{normalise(title)} {' '.join(one.normal for one in passages)}") if _is_person_like(claim) else ()
+    )
     page = _Page(passages, title, frozenset(words))
     return any(
-        _bears_at(page, place, answer, claim)
-        for answer in claim.answers
-        for place in find_places(passages, answer)
-    )
+        _bears_at(page, place, answer, claim) for answer in claim.answers for place in find_places(passages, answer)
+    ) or any(_is_own_page(page, answer, claim) for answer in claim.answers)
 
 
 def find_places(passages: Sequence[Passage], answer: str) -> list[int]:
@@ -177,6 +180,28 @@ class _Page:
     title: str
     name_words: frozenset[str]
     """Stems of all words; empty if they are not needed."""
+
+
+def _is_own_page(page: _Page, answer: str, claim: Claim) -> bool:
+    """True if the page is about the answer, and a passage states the relation to the question's subject: a page
+    `Ada Holm` with the sentence "She founded Lumura Group."
+    """
+    names = (claim.bridge,) if claim.bridge else claim.names
+    if normalise(_TITLE_END.sub("", page.title)) != answer or not names or not claim.relation:
+        return False
+    for passage in page.passages[:MAX_PLACES]:
+        words = name_words(passage.normal)
+        relation = claim.relation & relation_words(passage.normal)
+        if (
+            all(name <= words for name in names)
+            and relation - claim.kinds
+            and claim.superlatives <= relation
+            and len(relation) >= _least_relation(claim) * len(claim.relation)
+            and not denies(f"{answer} {passage.text}", answer, claim.relation)
+            and not _names_agent(passage.normal, claim)
+        ):
+            return True
+    return False
 
 
 def _bears_at(page: _Page, place: int, answer: str, claim: Claim) -> bool:
@@ -292,6 +317,12 @@ def _is_by_another(normal_text: str, answer: str, claim: Claim) -> bool:
     of_relation = [at for at in starts if claim.relation & relation_words(words[at - 1])]
     last = max((at for at in starts if at < len(before_answer.split())), default=-1)
     return bool(of_relation) and last >= 0 and last not in of_relation
+
+
+def _names_agent(normal_text: str, claim: Claim) -> bool:
+    """True if a passage says by whom the relation is: "founded by"."""
+    words = normal_text.split()
+    return any(two == "by" and claim.relation & relation_words(one) for one, two in pairwise(words))
 
 
 def _is_part_of_name(text: str, answer: str, claim: Claim) -> bool:

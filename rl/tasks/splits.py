@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
@@ -31,6 +31,8 @@ GRANULARITIES: tuple[Granularity, ...] = ("domain", "host", "path", "page")
 """Granularities from coarse to fine."""
 MAX_COMPONENT_SHARE = 0.6
 """Largest share of all tasks that a component may have for `auto` to accept a granularity, and without a warning."""
+MIN_SPLIT_SHARE = 0.7
+"""Share of a split's wanted tasks below which the build warns."""
 _PATH_PARTS = 3
 """Number of parts of a path that make its beginning."""
 _DOTTED_NAME = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
@@ -52,8 +54,17 @@ class SplitResult:
     """Granularity of the components; never `auto`."""
     left_out: int = 0
     """Number of tasks of train that were left out, because dev or test has their answer or subject."""
+    target_counts: Mapping[str, float] = field(default_factory=dict)
+    """Number of tasks that each split should have by its weight."""
     guessed_count: int = 0
     """Number of tasks that were left out, because questions and answers of other tasks give theirs away."""
+
+    @property
+    def small_splits(self) -> list[str]:
+        """Names of the splits that have less than `MIN_SPLIT_SHARE` of the tasks that they should have."""
+        return [
+            name for name, target in self.target_counts.items() if self.task_counts[name] < MIN_SPLIT_SHARE * target
+        ]
 
     @property
     def task_counts(self) -> Counter[str]:
@@ -82,7 +93,9 @@ def split_tasks(tasks: Sequence[Task], shares: Sequence[float], seed: int, by: G
         component_counts[name] += 1
         split_by_position.update(dict.fromkeys(members, name))
     assigned_tasks = tuple(replace(task, split=split_by_position[position]) for position, task in enumerate(tasks))
-    return SplitResult(assigned_tasks, dict(component_counts), tuple(len(members) for _, members in groups), by)
+    return SplitResult(
+        assigned_tasks, dict(component_counts), tuple(len(members) for _, members in groups), by, 0, targets
+    )
 
 
 def _choose_granularity(tasks: Sequence[Task]) -> Granularity:

@@ -81,12 +81,17 @@ def format_splits(split_result: SplitResult) -> Iterator[str]:
     if split_result.guessed_count:
         yield f"           {split_result.guessed_count:,} left out: guessed from the questions and answers of others"
     largest = split_result.component_sizes[0]
-    if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
-        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by path, --split-by page, "}.get(
-            by, ""
-        )
+    is_lumped = len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks)
+    if is_lumped:
         yield (
             f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
+        )
+    elif split_result.small_splits:
+        targets = ", ".join(f"{name} {split_result.target_counts[name]:,.0f}" for name in split_result.small_splits)
+        yield f"warning    few components have most tasks: {targets} would be the share"
+    if is_lumped or split_result.small_splits:
+        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by path, --split-by page, "}.get(
+            by, ""
         )
         yield f"           -> {options}or test on tasks of another collection (a generated web of another seed)"
 

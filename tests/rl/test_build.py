@@ -126,6 +126,18 @@ def test_one_component_for_all_is_told() -> None:
     assert "--split-by page" in lines[2]
 
 
+def test_small_splits_are_told() -> None:
+    sites = ["a"] * 50 + ["b"] * 45 + ["c"] * 5
+    tasks = [
+        Task(str(number), "q", ("a",), (Evidence(f"https://{site}.example/{number}"),))
+        for number, site in enumerate(sites)
+    ]
+    lines = list(tables.format_splits(split_tasks(tasks, (0.8, 0.1, 0.1), 0)))
+    assert lines[0].startswith("splits     train 95 of 2, dev 5 of 1 components by domain")
+    assert lines[1] == "warning    few components have most tasks: dev 10, test 10 would be the share"
+    assert "--split-by page" in lines[2]
+
+
 def test_recipes_by_name_and_family() -> None:
     assert len({recipe.name for recipe in RECIPES}) == len(RECIPES)
     assert choose_recipes("crawl", frozenset({"crawl"})) == FAMILIES["crawl"]

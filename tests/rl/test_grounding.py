@@ -157,6 +157,23 @@ def test_a_byline_names_who_wrote_a_page() -> None:
     assert opened(task, "Photographs: Ada Holm", title="Harbour Lights of Wick") == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "reward"),
+    [
+        ("She is an engineer.\nShe founded Lumura Group in 1990.", "Ada Holm", 1),
+        ("She founded Lumura Group in 1990.", "Ada Holm - Openlexicon", 1),
+        ("Founder of | Lumura Group", "Ada Holm (engineer)", 1),
+        ("She works for Lumura Group.", "Ada Holm", 0),
+        ("She founded Lumura Works in 1990.", "Ada Holm", 0),
+        ("She did not found Lumura Group.", "Ada Holm", 0),
+        ("Lumura Group was founded by her brother.", "Ada Holm", 0),
+        ("She founded Lumura Group in 1990.", "Ada Berg", 0),
+    ],
+)
+def test_the_page_of_the_answer_itself_bears_it(text: str, title: str, reward: float) -> None:
+    assert opened(Task("t", "Who founded Lumura Group?", ("Ada Holm",)), text, title=title) == reward
+
+
 NAMESAKES = {
     "When was the Wharrathorpe Cider Fair first held?": [
         ("The Wharrathorpe Harvest Fair was first held in 1955.", "Wharrathorpe Harvest Fair", 0),
