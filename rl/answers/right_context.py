@@ -30,10 +30,11 @@ _PER = re.compile(
     r"\s?(?:an? |per |/ ?)(?:year|month|week|day|hour|minute|second|head|person|capita|metre|km|kg)", re.IGNORECASE
 )
 _COUNTED_PHRASE = re.compile(
-    r"\bhow many (?:(?:[\w'-]+ ){0,3}?(?:[\w'-]*[^\W_]s|people|men|women|children)\b(?: of [\w'-]+)?|(?:[\w'-]+ ?){1,3})",
+    r"\bhow many (?:(?:[\w'-]+ ){0,3}?(?:[\w'-]*[^\W_]s|people|men|women|children)\b(?: of [\w'-]+)?"
+    r"|(?:[\w'-]+ ?){1,3})",
     re.IGNORECASE,
 )
-"""What is counted: "how many" and the words to the first plural."""
+"""The words "how many" and what is counted, to the first plural."""
 _SAME_THINGS = tuple(
     frozenset(row.split())
     for row in (

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from webemu.rl.gates import contains_phrase
-from webemu.rl.tasks.question_form import find_options
 from webemu.rl.tasks.phrases import STOP_WORDS
+from webemu.rl.tasks.question_form import find_options
 from webemu.rl.verify import normalise
 
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
