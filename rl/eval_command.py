@@ -24,10 +24,11 @@ from webemu.rl.ending import exit_with_error
 from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
-from webemu.rl.evaluation.judging import JudgeSpec, format_judge
+from webemu.rl.evaluation.judging import format_judge
 from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.run import RunSettings
 from webemu.rl.evaluation.table import format_table
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.serving import run_server
 from webemu.rl.state import Limits, parse_limits
 from webemu.rl.tasks import Task, TaskError, load
@@ -256,7 +257,10 @@ def _build_judge_spec(base_url: str, model: str, key_variable: str) -> JudgeSpec
             f"a judge needs an address and a model, got --judge {base_url!r} and --judge-model {model!r}",
             "give both, such as --judge http://127.0.0.1:8000/v1 --judge-model Qwen/Qwen3-8B, or neither",
         )
-    return JudgeSpec(base_url, model, read_api_key(key_variable, "--judge-key-env")) if base_url else None
+    if not base_url:
+        return None
+    read_api_key(key_variable, "--judge-key-env")  # exits now if the variable is not set
+    return JudgeSpec(base_url, model, key_variable)
 
 
 def read_api_key(variable: str, option: str) -> str:

@@ -14,8 +14,10 @@ from weakref import WeakKeyDictionary
 from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.rl.environment import AsyncEpisode, Episode
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.record import EpisodeRecord
-from webemu.rl.rewards import rubric_of
+from webemu.rl.rubric import Score
+from webemu.rl.scoring import score_episode, score_episode_async
 from webemu.rl.state import Limits, parse_limits
 from webemu.rl.tasks import Task, parse_task, to_json_line
 
@@ -52,19 +54,24 @@ class EnvironmentConfig:
     """Limits of each episode."""
     policy: Mapping[str, object] = field(default_factory=dict)
     """Session policy of every episode (docs/sessions.md)."""
+    judge: JudgeSpec | None = None
+    """Judge of what the rules leave open; None if they alone decide."""
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> Self:
-        """Read `server`, `limits` and `policy`, each of which may be missing; other keys are ignored.
+        """Read `server`, `limits`, `policy` and `judge`, each of which may be missing; other keys are ignored.
 
-        Raises ValueError on an unknown or invalid limit, or if `limits` or `policy` is not an object.
+        Raises ValueError on an unknown or invalid limit or key of the judge, or if one of them is not an object.
         """
-        limits, policy = (_to_plain(config.get(name) or {}) for name in ("limits", "policy"))
+        limits, policy, judge = (_to_plain(config.get(name) or {}) for name in ("limits", "policy", "judge"))
         if not isinstance(limits, dict):
             raise ValueError('`limits` must be an object such as {"turns": 12}')
         if not isinstance(policy, dict):
             raise ValueError("`policy` must be an object with the rules of a session")
-        return cls(str(config.get("server") or DEFAULT_URL), parse_limits(limits), policy)
+        if not isinstance(judge, dict):
+            raise ValueError("`judge` must be an object with base_url and model")
+        spec = JudgeSpec.from_config(judge) if judge else None
+        return cls(str(config.get("server") or DEFAULT_URL), parse_limits(limits), policy, spec)
 
     def new_episode(self) -> Episode:
         """Return a new episode for use in threads. All episodes of one server share a client."""
@@ -73,6 +80,14 @@ class EnvironmentConfig:
     def new_async_episode(self) -> AsyncEpisode:
         """Return a new episode for the running event loop, in which all episodes of one server share a client."""
         return AsyncEpisode(_shared_async_client(self.server), self.limits, self.policy)
+
+    def score(self, record: EpisodeRecord) -> EpisodeResult:
+        """Return the score of an episode as JSON. With a judge, this thread waits for its verdicts."""
+        return _to_result(record, score_episode(record, self.judge))
+
+    async def score_async(self, record: EpisodeRecord) -> EpisodeResult:
+        """Return the score of an episode as JSON, without blocking the running event loop."""
+        return _to_result(record, await score_episode_async(record, self.judge))
 
 
 def pack_task(task: Task) -> str:
@@ -97,9 +112,7 @@ def read_seed(column: object) -> int:
     return int(column or 0)
 
 
-def episode_result(record: EpisodeRecord) -> EpisodeResult:
-    """Return the score of an episode as JSON."""
-    score = rubric_of(record.task).score(record)
+def _to_result(record: EpisodeRecord, score: Score) -> EpisodeResult:
     return {"reward": score.reward, "terms": dict(score.terms), "masked": score.mask, "end": record.end}
 
 

@@ -10,7 +10,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
+from webemu.rl.adapters.environment_config import EnvironmentConfig
 from webemu.rl.adapters.text_tool_calls import TextCall, parse_calls
 from webemu.rl.tasks import Task
 
@@ -28,10 +28,9 @@ class SearchEnv:
     """
 
     def __init__(self, tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None) -> None:
-        self._tasks, self._episode = (
-            {task.id: task for task in tasks},
-            (environment_config or EnvironmentConfig()).new_episode(),
-        )
+        self._tasks = {task.id: task for task in tasks}
+        self._environment_config = environment_config or EnvironmentConfig()
+        self._episode = self._environment_config.new_episode()
         self._random = random.Random("0:tasks")
 
     def reset(
@@ -58,7 +57,7 @@ class SearchEnv:
         info: dict[str, object] = {"kind": observations[-1].kind}
         if not self._episode.done:
             return text, 0.0, False, False, info
-        outcome = episode_result(self._episode.record())
+        outcome = self._environment_config.score(self._episode.record())
         # What nobody could judge says nothing about the agent, even where the agent finished.
         is_finished = outcome["end"] == "finished" and not outcome["masked"]
         return text, outcome["reward"] or 0.0, is_finished, not is_finished, {**info, **outcome}

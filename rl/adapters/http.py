@@ -24,7 +24,6 @@ from webemu.rl.adapters.environment_config import (
     EnvironmentConfig,
     EpisodeResult,
     close_clients,
-    episode_result,
     unpack_task,
 )
 from webemu.rl.environment import AsyncEpisode
@@ -42,6 +41,7 @@ class EpisodeSlot:
     """Running episode of a client."""
 
     episode: AsyncEpisode
+    environment_config: EnvironmentConfig
     last_used: float = 0.0
     """Time of the last use (monotonic clock)."""
     outcome: EpisodeResult | None = None
@@ -123,7 +123,10 @@ class EpisodeRegistry:
                 f"the limit of {self._max_episodes} concurrent episodes is reached",
                 "end one with POST /close, or raise --most",
             )
-        name, slot = secrets.token_hex(8), EpisodeSlot(self._environment_config.new_async_episode())
+        name, slot = (
+            secrets.token_hex(8),
+            EpisodeSlot(self._environment_config.new_async_episode(), self._environment_config),
+        )
         self._mark_used(name, slot)
         return name, slot
 
@@ -220,6 +223,6 @@ def _read_seed(params: Mapping[str, object]) -> int:
 async def _observation_fields(slot: EpisodeSlot, observation: Observation) -> dict[str, object]:
     """Return an observation as JSON, with reward and terms once the episode is done."""
     if slot.episode.done and slot.outcome is None:
-        slot.outcome = episode_result(await slot.episode.record())
+        slot.outcome = await slot.environment_config.score_async(await slot.episode.record())
     observation_fields = {"observation": observation.text, "kind": observation.kind, "done": slot.episode.done}
     return {**observation_fields, **(slot.outcome or {})}

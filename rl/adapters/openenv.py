@@ -10,7 +10,7 @@ from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 from starlette.applications import Starlette
 
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
+from webemu.rl.adapters.environment_config import EnvironmentConfig
 from webemu.rl.tasks import Task
 
 MAX_SESSIONS = 4096
@@ -92,7 +92,7 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
         self._state.done = self._episode.done
         if not self._episode.done:
             return SearchObservation(text=text, kind=kind, tools=tools)
-        outcome = episode_result(await self._episode.record())
+        outcome = await self._environment_config.score_async(await self._episode.record())
         metadata = {name: value for name, value in outcome.items() if name != "reward"}
         return SearchObservation(
             text=text, kind=kind, tools=tools, done=True, reward=outcome["reward"], metadata=metadata

@@ -14,7 +14,6 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from webemu.rl.adapters.environment_config import (
     EnvironmentConfig,
     EpisodeResult,
-    episode_result,
     pack_task,
     read_seed,
     unpack_task,
@@ -31,16 +30,16 @@ ID = "webemu"
 class SearchTextEnv(BaseTextEnv):
     """Text environment of one episode.
 
-    `env_config` has `server`, `limits` and `policy`. `extras` are the row's columns, of which `task` and `seed` are
-    read.
+    `env_config` has `server`, `limits`, `policy` and `judge`. `extras` are the row's columns, of which `task` and
+    `seed` are read.
     """
 
     def __init__(self, env_config: Mapping[str, object], extras: Mapping[str, object]) -> None:
         super().__init__()
-        environment_config = EnvironmentConfig.from_config(env_config)
-        self.max_turns = environment_config.limits.turns
+        self._environment_config = EnvironmentConfig.from_config(env_config)
+        self.max_turns = self._environment_config.limits.turns
         self._task, self._seed = unpack_task(extras["task"]), read_seed(extras.get("seed"))
-        self._episode = environment_config.new_episode()
+        self._episode = self._environment_config.new_episode()
         self._result: EpisodeResult | None = None
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, object]]:
@@ -53,7 +52,7 @@ class SearchTextEnv(BaseTextEnv):
         self.turns += 1
         tool_observations = [self._episode.call(one.name, one.arguments) for one in parse_calls(action)]
         if done := self._episode.done:
-            self._result = self._result or episode_result(self._episode.record())
+            self._result = self._result or self._environment_config.score(self._episode.record())
         return BaseTextEnvStepOutput(
             observations=[{"role": "user", "content": one.text} for one in tool_observations],
             reward=(self._result["reward"] if self._result else None) or 0.0,

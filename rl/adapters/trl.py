@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from webemu.rl.adapters.environment_config import (
     EnvironmentConfig,
     EpisodeResult,
-    episode_result,
     pack_task,
     unpack_task,
 )
@@ -42,7 +41,7 @@ class SearchEnv:
     """
 
     def __init__(self, environment_config: EnvironmentConfig) -> None:
-        self._episode = environment_config.new_episode()
+        self._environment_config, self._episode = environment_config, environment_config.new_episode()
         self._task = ""
         self._result: EpisodeResult | None = None
 
@@ -107,7 +106,7 @@ class SearchEnv:
     def _score(self) -> EpisodeResult:
         """Return the score of the current episode, computed once."""
         if self._result is None:
-            self._result = episode_result(self._episode.record())
+            self._result = self._environment_config.score(self._episode.record())
         return self._result
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.rl import chat
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.adapters.environment_config import EnvironmentConfig, pack_task, unpack_task
 from webemu.rl.endpoint import Endpoint
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.policies.model import SampledModel, tool_calling_policy
@@ -94,12 +94,13 @@ class _SeedlessEndpoint(Endpoint):
 
 
 class WebHarnessConfig(vf.HarnessConfig):
-    """Configuration of the harness; `server`, `limits` and `policy` are those of `EnvironmentConfig`."""
+    """Configuration of the harness; `server`, `limits`, `policy` and `judge` are those of `EnvironmentConfig`."""
 
     server: str = DEFAULT_URL
     seed: int = 0
     limits: dict[str, int] = Field(default_factory=dict)
     policy: dict[str, object] = Field(default_factory=dict)
+    judge: dict[str, object] = Field(default_factory=dict)
 
 
 class WebHarness(vf.Harness[WebHarnessConfig]):
@@ -126,7 +127,7 @@ class WebHarness(vf.Harness[WebHarnessConfig]):
         await attempt.begin()
         async with _SeedlessEndpoint(endpoint, ctx.model, secret, retries=0) as model:
             await tool_calling_policy(SampledModel(model), chat.NATIVE)(attempt)
-        trace.info[INFO] = outcome = episode_result(await attempt.record())
+        trace.info[INFO] = outcome = await environment_config.score_async(await attempt.record())
         if outage := attempt.endpoint_outage or outcome["masked"]:
             raise RuntimeError(f"masked: {outage}")
         return vf.ProgramResult(0, "", "")

@@ -20,7 +20,6 @@ from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 from webemu.rl.adapters.environment_config import (
     EnvironmentConfig,
     EpisodeResult,
-    episode_result,
     pack_task,
     read_seed,
     unpack_task,
@@ -28,7 +27,6 @@ from webemu.rl.adapters.environment_config import (
 from webemu.rl.adapters.masking import neutralize_masked
 from webemu.rl.arguments import TOOLS
 from webemu.rl.chat import answer_rules
-from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
@@ -62,8 +60,9 @@ class Batch(Protocol):
 class Trajectory:
     """Episode of one trajectory and its score. Parallel calls of a turn share it and are made one after another."""
 
-    def __init__(self, episode: AsyncEpisode, kwargs: Mapping[str, object]) -> None:
-        self._episode, self._kwargs = episode, kwargs
+    def __init__(self, environment_config: EnvironmentConfig, kwargs: Mapping[str, object]) -> None:
+        self._environment_config, self._kwargs = environment_config, kwargs
+        self._episode = environment_config.new_async_episode()
         self._is_started, self._lock = False, asyncio.Lock()
         self.outcome: EpisodeResult | None = None
         """Score once the episode is done; None before."""
@@ -76,7 +75,7 @@ class Trajectory:
                 await self._episode.reset(unpack_task(self._kwargs["task"]), read_seed(self._kwargs.get("seed")))
             observation = await self._episode.call(name, arguments)
             if self._episode.done and not self.outcome:
-                self.outcome = episode_result(await self._episode.record())
+                self.outcome = await self._environment_config.score_async(await self._episode.record())
             return observation.text
 
 
@@ -85,8 +84,8 @@ _TRAJECTORIES: WeakKeyDictionary[AgentData, Trajectory] = WeakKeyDictionary()
 
 
 class EpisodeTool(BaseTool):
-    """Tool of the episode, named by `config["tool"]`; `server`, `limits` and `policy` are those of
-    `EnvironmentConfig`.
+    """Tool of the episode, named by `config["tool"]`; `server`, `limits`, `policy` and `judge` are those
+    of `EnvironmentConfig`.
     """
 
     def __init__(self, config: dict[str, object], tool_schema: OpenAIFunctionToolSchema | None) -> None:
@@ -110,7 +109,7 @@ class EpisodeTool(BaseTool):
         trajectory = _TRAJECTORIES.get(agent_data)
         if trajectory is None:
             trajectory = _TRAJECTORIES[agent_data] = Trajectory(
-                self._environment_config.new_async_episode(), self._create_kwargs[instance_id]
+                self._environment_config, self._create_kwargs[instance_id]
             )
         text = await trajectory.call(self.name, parameters)
         if trajectory.outcome:

@@ -13,7 +13,7 @@ from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation import report
 from webemu.rl.evaluation.agents import Agent
 from webemu.rl.evaluation.folder import EvaluationFolder
-from webemu.rl.evaluation.judging import JudgeFigures, JudgeSpec, measure_judge, open_judge
+from webemu.rl.evaluation.judging import JudgeFigures, measure_judge
 from webemu.rl.evaluation.manifest import build_manifest
 from webemu.rl.evaluation.probes import run_probes
 from webemu.rl.evaluation.result import EvaluationResult
@@ -21,6 +21,7 @@ from webemu.rl.evaluation.rows import outcome_of
 from webemu.rl.evaluation.run import RunSettings, list_attempts, run_attempts
 from webemu.rl.evaluation.summary import summarize
 from webemu.rl.judge import Judge
+from webemu.rl.judge.spec import JudgeSpec, open_judge
 from webemu.rl.tasks import Task
 
 ANSWER_TIMEOUT_SECONDS = 90

@@ -5,8 +5,7 @@ often it agrees with the rules on a sample of answers that they decide.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -18,17 +17,6 @@ from webemu.rl.tasks import Task
 
 SAMPLE_SIZE = 100
 """Right and wrong answers each that are put to the judge although the rules decide them."""
-TIMEOUT_SECONDS = 60.0
-"""Seconds to wait for one verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSpec:
-    """Model that judges, behind an OpenAI-compatible endpoint."""
-
-    base_url: str
-    model: str
-    key: str = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +37,6 @@ class JudgeFigures:
     """Number of questions that this run sent, those of the sample included."""
     agreement: Agreement | None
     """Agreement with the rules on the sample; None if it is empty."""
-
-
-@asynccontextmanager
-async def open_judge(spec: JudgeSpec) -> AsyncIterator[Judge]:
-    """Yield a judge whose verdicts count in the reward. Raises: EndpointError if its address is no HTTP URL."""
-    from webemu.rl.endpoint import Endpoint  # imports `openai`: 0.6 s, an extra, needed by models only
-
-    async with Endpoint(spec.base_url, spec.model, spec.key, timeout=TIMEOUT_SECONDS) as endpoint:
-        yield Judge(endpoint, as_factors=True)
 
 
 async def measure_judge(judge: Judge, tasks: Sequence[Task], rows: Iterable[AttemptRow], seed: int) -> JudgeFigures:

@@ -11,9 +11,9 @@ import typer
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.ending import exit_with_error
 from webemu.rl.eval_command import JudgeKeyEnvOption, read_api_key
-from webemu.rl.evaluation.judging import JudgeSpec, open_judge
 from webemu.rl.judge.agreement import format_agreement
 from webemu.rl.judge.labels import Calibration, LabelError, LabelledQuestion, calibrate, load_labels
+from webemu.rl.judge.spec import JudgeSpec, open_judge
 
 judge_app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
@@ -38,7 +38,8 @@ def check(
     Example:
       webemu judge check tests/rl/data/judge_labels.jsonl --judge http://127.0.0.1:8000/v1 --judge-model Qwen/Qwen3-8B
     """
-    spec = JudgeSpec(judge, judge_model, read_api_key(judge_key_env, "--judge-key-env"))
+    read_api_key(judge_key_env, "--judge-key-env")  # exits now if the variable is not set
+    spec = JudgeSpec(judge, judge_model, judge_key_env)
     try:
         calibration = asyncio.run(_calibrate(spec, load_labels(labels)))
     except LabelError as error:

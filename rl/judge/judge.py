@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from webemu.agent_client.errors import InfrastructureError
@@ -33,12 +34,18 @@ class Judge:
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, as_factors: bool = False, max_concurrent: int = MAX_CONCURRENT_REQUESTS
+        self,
+        endpoint: Endpoint,
+        *,
+        as_factors: bool = False,
+        max_concurrent: int = MAX_CONCURRENT_REQUESTS,
+        cache: Path | None = None,
     ) -> None:
         """Prepare a judge; nothing is sent. With `as_factors` its verdicts count in the reward, and its failure masks
-        the episode; otherwise they are only logged. At most `max_concurrent` requests run at the same time.
+        the episode; otherwise they are only logged. At most `max_concurrent` requests run at the same time. Verdicts
+        are kept in the file `cache`, if there is one.
         """
-        self._client, self._as_factors = VerdictClient(endpoint, max_concurrent), as_factors
+        self._client, self._as_factors = VerdictClient(endpoint, max_concurrent, cache), as_factors
         self.failures: Counter[str] = Counter()
         """Number of episodes and questions without a verdict, by reason."""
 

@@ -10,8 +10,10 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from webemu.agent_client.errors import InfrastructureError
@@ -57,9 +59,13 @@ class Inquiry(Generic[V]):
 class VerdictClient:
     """Client of one judge on one event loop. The same question is asked only once."""
 
-    def __init__(self, endpoint: Endpoint, max_concurrent: int = MAX_CONCURRENT_REQUESTS) -> None:
-        """Prepare a client; nothing is sent."""
+    def __init__(
+        self, endpoint: Endpoint, max_concurrent: int = MAX_CONCURRENT_REQUESTS, cache: Path | None = None
+    ) -> None:
+        """Prepare a client with the verdicts of the file `cache`, to which new ones are appended; nothing is sent."""
         self._endpoint, self._slots = endpoint, asyncio.Semaphore(max_concurrent)
+        self._cache_file = cache
+        self._stored_verdicts = read_stored_verdicts(cache) if cache else {}
         self._verdicts: dict[str, asyncio.Future[object]] = {}
         self.request_count = 0
         """Number of questions that were sent."""
@@ -72,11 +78,13 @@ class VerdictClient:
         """
         # The prompt holds the kind of question, all texts and the wording, so its hash is a key by content.
         cache_key = blake2b(f"{self._endpoint.model}\0{inquiry.prompt}".encode(), digest_size=16).hexdigest()
+        if cache_key in self._stored_verdicts:
+            return inquiry.parse(self._stored_verdicts[cache_key])
         # Futures are cached, so that concurrent questions share one request.
         if cache_key not in self._verdicts:
             if len(self._verdicts) >= MAX_CACHED_VERDICTS:
                 self._verdicts.pop(next(iter(self._verdicts)))
-            self._verdicts[cache_key] = asyncio.ensure_future(self._request(inquiry.prompt, inquiry.field))
+            self._verdicts[cache_key] = asyncio.ensure_future(self._request(inquiry, cache_key))
         try:
             # A caller that is cancelled must not cancel the request for the others.
             return inquiry.parse(await asyncio.shield(self._verdicts[cache_key]))
@@ -84,15 +92,32 @@ class VerdictClient:
             self._verdicts.pop(cache_key, None)
             raise
 
-    async def _request(self, prompt: str, field: str) -> object:
+    async def _request(self, inquiry: Inquiry[V], cache_key: str) -> object:
         """Send a question and return the field of its answer. Raises: JudgeUnavailable or InfrastructureError."""
-        messages = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": prompt}]
+        messages = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": inquiry.prompt}]
         async with self._slots:
             self.request_count += 1
             reply = await self._endpoint.chat(messages, seed=0, temperature=0, max_tokens=MAX_VERDICT_TOKENS)
         if reply.was_cut_off:
             raise JudgeUnavailable
-        return read_field(reply.text, field)
+        verdict = read_field(reply.text, inquiry.field)
+        inquiry.parse(verdict)
+        if self._cache_file:
+            # One line by one write: other processes of a training run append to the same file.
+            with self._cache_file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"question": cache_key, "verdict": verdict}) + "\n")
+        return verdict
+
+
+def read_stored_verdicts(path: Path) -> dict[str, object]:
+    """Return the verdicts of a cache file by question; empty if there is none. A line that was cut off is left out."""
+    stored: dict[str, object] = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                stored[str(row["question"])] = row["verdict"]
+    return stored
 
 
 def read_field(text: str, field: str) -> object:

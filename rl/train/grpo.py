@@ -46,6 +46,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.curriculum import Curriculum, interpolate_weather, limit_turns
+from webemu.rl.judge.spec import JudgeSpec
+from webemu.rl.scoring import count_judge
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
 from webemu.rl.train.chat_model import ChatModel, lora_config
@@ -128,6 +130,7 @@ class RolloutFunction:
             self.curriculum, play_batch, count, stage.group, stage.resample, step, stage.min_spread
         )
         self.last_figures = compute_figures(all_rollouts, add_timings(timings), groups_played)
+        self.last_figures |= _judge_figures(self._episodes.judge)
         self._step_log.write_trajectories(step + 1, all_rollouts)
         rollouts = distributed.this_rank_share(all_rollouts)
         rewards = level_small_spreads(
@@ -153,7 +156,13 @@ class RolloutFunction:
         # All processes take the same branch, since the gathered rollouts are the same on all of them.
         for delay in RETRY_DELAYS_SECONDS:
             local_rollouts, timing = play(
-                self._loop_thread, sampler, distributed.this_rank_share(samples), limits, self.stage.context, policy
+                self._loop_thread,
+                sampler,
+                distributed.this_rank_share(samples),
+                limits,
+                self.stage.context,
+                policy,
+                self._episodes.judge,
             )
             rollouts = distributed.gather_all(local_rollouts)
             timings.append(timing)
@@ -262,6 +271,14 @@ def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOCo
         **device_options(),
         **engine,
     )
+
+
+def _judge_figures(judge: JudgeSpec | None) -> dict[str, float]:
+    """Return the judge's questions and failures since the first step of this process; empty without a judge."""
+    if judge is None:
+        return {}
+    counts = count_judge(judge)
+    return {"judge/requests": counts.requests, "judge/failures": sum(counts.failures.values())}
 
 
 def _open_curriculum(job: TrainingJob, tasks: Sequence[Task]) -> Curriculum:

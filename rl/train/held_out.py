@@ -48,7 +48,9 @@ def evaluate_held_out(
     local_samples, rollouts = distributed.this_rank_share([(task, seed) for task in tasks]), list[Rollout]()
     for begin in range(0, len(local_samples), BATCH_SIZE):
         batch = local_samples[begin : begin + BATCH_SIZE]
-        rollouts += play(loop_thread, sampler, batch, episodes.limits_under_control, stage.context, episodes.policy)[0]
+        rollouts += play(
+            loop_thread, sampler, batch, episodes.limits_under_control, stage.context, episodes.policy, episodes.judge
+        )[0]
     return _summarize(distributed.gather_all(rollouts))
 
 

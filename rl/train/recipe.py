@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from webemu.rl.curriculum import Plan
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.state import Limits
 
 T = TypeVar("T")
 
 SHIPPED_FOLDER = Path(__file__).parent / "recipes"
 """Folder of the recipes that come with the package."""
+COMPARED_ANSWERS = 4
+"""Right and wrong answers each of a batch that a recipe's judge is asked about beside those that the rules leave open.
+"""
 StageKind = Literal["sft", "grpo"]
 WebKind = Literal["toy", "world"]
 ScaleRewards = Literal["group", "batch", "none"]
@@ -155,6 +159,8 @@ class EpisodeSettings:
     system: str = ""
     """System prompt before the question, as `Model.system` has it; empty for none."""
     control: ControlName = ""
+    judge: JudgeSpec | None = None
+    """Judge of what the rules leave open; None if they alone decide."""
 
     @property
     def limits_under_control(self) -> Limits:
@@ -179,6 +185,8 @@ class Recipe:
     questions: int = 200
     """Number of held-out tasks that are asked after each stage, at the temperature of the stage."""
     control: ControlName = ""
+    judge: JudgeSpec | None = None
+    """Judge of what the rules leave open, in training and on held-out tasks; None if they alone decide."""
 
     def __post_init__(self) -> None:
         if self.control not in get_args(ControlName):
@@ -194,7 +202,7 @@ class Recipe:
     @property
     def episodes(self) -> EpisodeSettings:
         """Settings of the episodes that the model plays."""
-        return EpisodeSettings(self.limits, self.policy, self.model.system, self.control)
+        return EpisodeSettings(self.limits, self.policy, self.model.system, self.control, self.judge)
 
 
 def read_recipe(name: str) -> tuple[str, Recipe]:
@@ -228,6 +236,8 @@ def parse_recipe(text: str, where: str = "recipe") -> Recipe:
         sections: dict[str, object] = {
             name: _build(kind, config.pop(name, {}), f"[{name}]") for name, kind in section_types.items()
         }
+        if (judge := config.pop("judge", None)) is not None:
+            sections["judge"] = JudgeSpec.from_config({"compare": COMPARED_ANSWERS} | judge)
         recipe = _build(Recipe, {"policy": {}} | config | sections | {"stages": stages}, "the recipe")
     except (ValueError, TypeError) as error:
         raise RecipeError(f"{where}: {error}; docs/train.md explains the parts of a recipe") from error

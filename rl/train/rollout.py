@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.rewards import rubric_of
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.rubric import Score
+from webemu.rl.scoring import score_episodes
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.event_loop import EventLoopThread
@@ -107,9 +108,10 @@ def play(
     limits: Limits,
     token_budget: int,
     policy: Mapping[str, object] | None = None,
+    judge: JudgeSpec | None = None,
 ) -> tuple[list[Rollout], Timing]:
     """Play an episode for each (task, seed) and return the rollouts in order, with their timing. No rollout has more
-    than `token_budget` tokens after its prompt.
+    than `token_budget` tokens after its prompt. A judge decides what the rules leave open.
     """
     started = time.perf_counter()
     episodes = [AsyncEpisode(loop_thread.client, limits, policy) for _ in tasks]
@@ -127,8 +129,9 @@ def play(
         tool_seconds += time.perf_counter() - phase_started
         active = [(rollout, episode) for rollout, episode in active if not rollout.end_reason]
     phase_started = time.perf_counter()
-    for rollout, record in zip(rollouts, loop_thread.gather(episode.record() for episode in episodes), strict=True):
-        rollout.score = rubric_of(rollout.task).score(record)
+    records = loop_thread.gather(episode.record() for episode in episodes)
+    for rollout, score in zip(rollouts, score_episodes(records, judge), strict=True):
+        rollout.score = score
     sampled_tokens = sum(sum(one.mask) for one in rollouts)
     return rollouts, Timing(sampling_seconds, tool_seconds, time.perf_counter() - phase_started, sampled_tokens)
 

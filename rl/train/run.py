@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from webemu.rl.train.recipe import Recipe, Stage
 from webemu.rl.train.run_folder import (
     MODEL_FOLDER,
     RECIPE_FILE,
+    VERDICTS_FILE,
     WEBS_FOLDER,
     RunError,
     claim_folder,
@@ -72,6 +73,12 @@ def train(
     names = [stage.name for stage in recipe.stages]
     if until and until not in names:
         raise RunError(f"unknown stage {until!r}; stages of the recipe: {', '.join(names)}")
+    if recipe.judge:
+        try:
+            recipe.judge.read_key()
+        except ValueError as error:  # now rather than after the web is built
+            raise RunError(str(error)) from error
+        recipe = replace(recipe, judge=replace(recipe.judge, cache=recipe.judge.cache or str(out / VERDICTS_FILE)))
     with ExitStack() as stack:
         webs = distributed.broadcast_from_first(partial(_open_run, recipe, text, out, seed, inputs, stack))
         run = Run(recipe, out, seed, webs, on_step)

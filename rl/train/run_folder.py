@@ -16,6 +16,8 @@ from webemu.rl.train.manifest import MANIFEST_FILE
 from webemu.rl.train.recipe import Recipe, Stage
 
 RECIPE_FILE, WEBS_FOLDER, MODEL_FOLDER = "recipe.toml", "webs", "model"
+VERDICTS_FILE = "verdicts.jsonl"
+"""File name of the judge's verdicts, from which a resumed run takes them again."""
 CURRICULUM_FILE = "curriculum-{}.json"
 """File name of the curriculum's state next to the checkpoint of a step."""
 

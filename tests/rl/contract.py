@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.rl.worlds import World
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
+from webemu.rl.adapters.environment_config import EnvironmentConfig
 from webemu.rl.ledger import Request
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Reply, Task
@@ -29,6 +29,8 @@ class Case:
     calls: Calls
     limits: Limits = field(default_factory=Limits)
     policy: Mapping[str, Any] = field(default_factory=dict)
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration of a judge; empty for none."""
 
     @property
     def names_only_tools(self) -> bool:
@@ -44,7 +46,7 @@ class Played:
     observations: tuple[str, ...]
     """The question and each observation."""
     earned: Mapping[str, Any]
-    """`webemu.rl.adapters.environment_config.episode_result`: reward, terms, masked, end."""
+    """`EnvironmentConfig.score`: reward, terms, masked, end."""
     requests: tuple[Request, ...] | None = None
     """The ledger; None where the adapter keeps its episode to itself, whose terms count it."""
 
@@ -99,19 +101,20 @@ def place(url: str, case: Case) -> EnvironmentConfig:
     """Return the configuration of the episodes of a case."""
     limits = {name: getattr(case.limits, name) for name in ("turns", "calls", "retries")}
     return EnvironmentConfig.from_config(
-        {"server": url, "limits": limits, "policy": json.loads(json.dumps(case.policy))}
+        {"server": url, "limits": limits, "policy": json.loads(json.dumps(case.policy)), "judge": case.judge}
     )
 
 
 def expected(url: str, case: Case) -> Played:
     """The episode itself."""
-    episode = place(url, case).new_episode()
+    config = place(url, case)
+    episode = config.new_episode()
     observations = [
         episode.reset(case.task, SEED).text,
         *(episode.call(name, arguments).text for name, arguments in case.calls),
     ]
     record = episode.record()
-    return Played(tuple(observations), episode_result(record), record.requests)
+    return Played(tuple(observations), config.score(record), record.requests)
 
 
 def same(outcome: Played, expected_outcome: Played) -> None:

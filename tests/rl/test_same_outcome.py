@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -31,6 +32,7 @@ from webemu.rl.adapters.masking import neutralize_masked
 from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation.run import RunSettings, run_attempts
 from webemu.rl.judge.judge import NO_VERDICT
+from webemu.rl.judge.spec import open_judge
 from webemu.rl.policies import Attempt
 from webemu.rl.tasks import Task
 from webemu.rl.tool_schema import ToolSchema
@@ -109,9 +111,11 @@ def by_evaluation(url: str, played: Transcript) -> Outcome:
                 await attempt.act(name, **arguments)
 
     async def evaluated() -> None:
-        async with AsyncClient(url, retries=0) as client:
+        judging = open_judge(played.judge) if played.judge else nullcontext()
+        async with AsyncClient(url, retries=0) as client, judging as judge:
             settings = RunSettings(limits=played.limits)
-            await run_attempts([played.task], make_calls, client, folder, settings)  # type: ignore[arg-type]
+            tasks, skip = [played.task], lambda row: None
+            await run_attempts(tasks, make_calls, client, folder, settings, skip, judge)  # type: ignore[arg-type]
 
     asyncio.run(evaluated())
     return Outcome(folder.rows[0]["reward"], folder.rows[0]["mask"])
@@ -143,7 +147,9 @@ class ScriptedSampler:
 
 def by_training(url: str, played: Transcript) -> Outcome:
     with EventLoopThread(url) as loop_thread:
-        rollouts, _ = play(loop_thread, ScriptedSampler(played), [(played.task, SEED)], played.limits, 1000)
+        rollouts, _ = play(
+            loop_thread, ScriptedSampler(played), [(played.task, SEED)], played.limits, 1000, judge=played.judge
+        )
     return Outcome(rollouts[0].score.reward, rollouts[0].score.mask)
 
 
@@ -160,7 +166,7 @@ def test_the_table_says_what_the_episode_earns(world: World, name: str) -> None:
         outcome = expected(url, played)
     assert outcome.reward == pytest.approx(played.earns)
     assert bool(outcome.masked) == (played.earns is None)
-    assert (outcome.masked == NO_VERDICT) == played.judge_fails
+    assert (outcome.masked == NO_VERDICT) == (name == "judge fails")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,7 @@ import pytest
 
 from webemu.rl.chat import answer_rules
 from webemu.rl.curriculum import Curriculum, Plan
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import AnswerType, Evidence, Task
 from webemu.rl.train.best import select_best_episodes
@@ -27,7 +28,14 @@ from webemu.rl.train.choose import (
 )
 from webemu.rl.train.manifest import is_figure, read_manifest, write_manifest
 from webemu.rl.train.messages import system_messages
-from webemu.rl.train.recipe import EpisodeSettings, RecipeError, list_shipped, parse_recipe, read_recipe
+from webemu.rl.train.recipe import (
+    COMPARED_ANSWERS,
+    EpisodeSettings,
+    RecipeError,
+    list_shipped,
+    parse_recipe,
+    read_recipe,
+)
 from webemu.rl.train.rollout import Rollout, Timing
 from webemu.rl.train.step_log import StepLog, compute_figures, is_grounded, read_steps
 
@@ -149,6 +157,18 @@ def test_the_prompt_is_that_of_the_answer_type(answer_type: AnswerType) -> None:
     assert system_messages("rules", answer_type) == [{"role": "system", "content": answer_rules(answer_type)}]
     assert system_messages("Be brief.", answer_type) == [{"role": "system", "content": "Be brief."}]
     assert system_messages("", answer_type) == []
+
+
+def test_a_judge_belongs_to_the_recipe() -> None:
+    table = '[judge]\nbase_url = "http://127.0.0.1:8000/v1"\nmodel = "m"\nkey_env = "KEY"\n'
+    recipe = parse_recipe(WHOLE_RECIPE + table)
+    expected = JudgeSpec("http://127.0.0.1:8000/v1", "m", "KEY", compare=COMPARED_ANSWERS)
+    assert recipe.judge == recipe.episodes.judge == expected
+    assert parse_recipe(WHOLE_RECIPE).judge is None
+    with pytest.raises(RecipeError, match="judge: unknown key 'url'; known keys: base_url, model"):
+        parse_recipe(WHOLE_RECIPE + '[judge]\nurl = "x"\n')
+    with pytest.raises(RecipeError, match="a judge needs base_url and model"):
+        parse_recipe(WHOLE_RECIPE + '[judge]\nbase_url = "x"\nmodel = ""\n')
 
 
 def test_scaling_and_the_least_spread_belong_to_the_recipe() -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
-
-import pytest
 
 from tests.rl.contract import SEED, Calls, Case, place
 from tests.rl.front import before
+from tests.rl.openai_server import openai_server
 from tests.rl.worlds import World
-from webemu.rl.adapters.environment_config import episode_result
-from webemu.rl.judge.judge import NO_VERDICT
-from webemu.rl.record import EpisodeRecord
-from webemu.rl.rubric import Rubric, Score
+from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Reply, Task
 
@@ -37,10 +35,26 @@ class Transcript:
     outage: str = ""
     """Kind of request that the server does not answer."""
     limits: Limits = field(default_factory=lambda: Limits(retries=0))
-    judge_fails: bool = False
+    verdict: str = ""
+    """Verdict of the judge on an open answer: `yes`, `no`, or `none` from one that fails; empty without a judge."""
+
+    @property
+    def judge(self) -> JudgeSpec | None:
+        return JudgeSpec.from_config(judge_config(self.verdict)) if self.verdict else None
 
     def case(self) -> Case:
-        return Case(self.name, self.task, self.calls, self.limits)
+        judge = judge_config(self.verdict) if self.verdict else {}
+        return Case(self.name, self.task, self.calls, self.limits, judge=judge)
+
+
+@cache
+def judge_config(verdict: str) -> dict[str, str]:
+    """Return the configuration of a judge with one verdict, which a server stands in for until the tests end."""
+    reply = "I cannot say." if verdict == "none" else json.dumps({"equivalent": verdict == "yes"})
+    stack = ExitStack()
+    server = stack.enter_context(openai_server(lambda body: reply))
+    atexit.register(stack.close)
+    return {"base_url": server.url, "model": f"says {verdict}"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,7 @@ def transcripts(world: World) -> list[Transcript]:
     vague = replace(task, id="vague", user=(Reply(("when", "year"), "I mean in 1901."),))
     ask: tuple[Any, Any] = ("ask_user", {"question": "In which year?"})
     right = (search, read, finish)
+    other_name = (search, read, ("finish", {"answer": "Samuel Clemens", "citations": [page]}))
     return [
         Transcript("right", task, right, 1.0),
         Transcript("ungrounded", task, (search, ("open", {"link": elsewhere}),
@@ -87,14 +102,18 @@ def transcripts(world: World) -> list[Transcript]:
         Transcript("outage of the ledger", task, right, None, "GET sessions"),
         Transcript("outage and a wrong answer", task, (search, read, ("finish", {"answer": "No", "citations": []})),
                    None, "GET fetch"),
-        Transcript("no judge", task, right, None, judge_fails=True),
+        Transcript("judge allows", task, other_name, 1.0, verdict="yes"),
+        Transcript("judge refuses", task, other_name, 0.0, verdict="no"),
+        Transcript("judge fails", task, other_name, None, verdict="none"),
+        Transcript("right beside a judge that fails", task, right, 1.0, verdict="none"),
     ]  # fmt: skip
 
 
 NAMES = ("right", "ungrounded", "never opened", "wrong", "abstained", "malformed calls", "malformed answer", "cut off",
          "nothing called", "out of turns", "out of calls", "asked where it was open", "asked in vain",
          "outage at the start", "outage in search", "outage in open", "outage of the ledger",
-         "outage and a wrong answer", "no judge")  # fmt: skip
+         "outage and a wrong answer", "judge allows", "judge refuses", "judge fails",
+         "right beside a judge that fails")  # fmt: skip
 
 
 def transcript(world: World, name: str) -> Transcript:
@@ -103,32 +122,23 @@ def transcript(world: World, name: str) -> Transcript:
 
 @contextmanager
 def staged(world: World, played: Transcript) -> Iterator[str]:
-    """Yield the address of a server with the transcript's outage; without one, of the server itself. A judge that fails
-    stands in for every rubric.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        if played.judge_fails:
-            patch.setattr(Rubric, "score", score_without_judge)
-        if not played.outage:
-            yield world.url
-            return
-        with before(world.url, "503", 10**6) as front:
-            front.free = set(KINDS - {played.outage})
-            yield front.url
-
-
-def score_without_judge(rubric: Rubric, record: EpisodeRecord) -> Score:
-    """Score as a judge does that is part of the reward and gives no verdict."""
-    return Score(None, {term.name: None for term in rubric.terms}, NO_VERDICT)
+    """Yield the address of a server with the transcript's outage; without one, of the server itself."""
+    if not played.outage:
+        yield world.url
+        return
+    with before(world.url, "503", 10**6) as front:
+        front.free = set(KINDS - {played.outage})
+        yield front.url
 
 
 def expected(url: str, played: Transcript) -> Outcome:
     """Return the outcome of the episode itself."""
-    episode = place(url, played.case()).new_episode()
+    config = place(url, played.case())
+    episode = config.new_episode()
     episode.reset(played.task, SEED)
     for name, arguments in played.calls:
         episode.call(name, arguments)
-    return outcome_of(episode_result(episode.record()))
+    return outcome_of(dict(config.score(episode.record())))
 
 
 def outcome_of(earned: Mapping[str, Any]) -> Outcome:

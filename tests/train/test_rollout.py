@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("trl")
 
+from tests.rl.openai_server import openai_server
 from tests.train.toy import BRIEF, FULL, WORDS, ToolCall, good, of, turn
 from webemu.agent_client import Client
 from webemu.agent_client.errors import ClientError
@@ -254,6 +255,26 @@ def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> Non
     steps = read_steps(tmp_path)
     assert [row["step"] for row in steps] == [1, 2]
     assert [row["masked"] for row in steps] == [0.0, 0.0]
+
+
+def test_a_step_of_grpo_writes_what_its_judge_did(toy: ServedWeb, tmp_path: Path) -> None:
+    from webemu.rl.judge.spec import JudgeSpec
+    from webemu.rl.train import tiny_models
+    from webemu.rl.train.chat_model import ChatModel
+    from webemu.rl.train.grpo import train_grpo
+    from webemu.rl.train.recipe import EpisodeSettings, Stage
+    from webemu.rl.train.step_log import read_steps
+    from webemu.rl.train.trainer import TrainingJob
+
+    words, port = WORDS["scratch"](), free_port()
+    model = tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    stage = Stage("judged", "grpo", 1, 1e-3, batch=4, group=2, resample=0, turn=8, context=64)
+    with openai_server(lambda body: "{}") as judge, served(toy, port):
+        episodes = EpisodeSettings(BRIEF, control="random-reward", judge=JudgeSpec(judge.url, "m", compare=1))
+        with EventLoopThread(f"http://127.0.0.1:{port}") as room:
+            train_grpo(TrainingJob(stage, tmp_path, 0), ChatModel(model, words), of(toy, "fact", 8), episodes, room)
+    (step,) = read_steps(tmp_path)
+    assert (step["judge/requests"], step["judge/failures"], step["terms/judge_open"]) == (0, 0, 0)
 
 
 def test_a_web_that_never_comes_back_ends_the_stage(

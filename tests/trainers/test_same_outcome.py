@@ -40,7 +40,7 @@ def by_skyrl(url: str, played: Transcript, folder: Path) -> Outcome:
 
     skyrl.register()
     row = skyrl.build_rows([played.task], SEED)[0]
-    config = OmegaConf.create({"server": url, "limits": limits_of(played)})
+    config = OmegaConf.create({"server": url, "limits": limits_of(played), "judge": played.case().judge})
     env = skyrl_gym.make(row["env_class"], env_config=config, extras=row)
     env.init(row["prompt"])
     rewards, metadata = [0.0], {}
@@ -184,25 +184,30 @@ def _verifiers_outcome(trace: dict[str, Any]) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    "kind", ["", "POST sessions", "GET search", "GET fetch", "GET sessions", "turns", "calls", "judge"]
+    "kind",
+    [
+        "",
+        "POST sessions",
+        "GET search",
+        "GET fetch",
+        "GET sessions",
+        "turns",
+        "calls",
+        "judge yes",
+        "judge no",
+        "judge none",
+    ],
 )
-def test_verifiers_gives_the_reward_and_the_mask_of_the_episode(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_verifiers_gives_the_reward_and_the_mask_of_the_episode(world: World, tmp_path: Path, kind: str) -> None:
     pytest.importorskip("verifiers")
-    from tests.trainers import test_verifiers
-
     group = [one for one in transcripts(world) if kind_of(one) == kind]
-    if kind == "judge":
-        patch = "from tests.rl.transcripts import Rubric, score_without_judge\nRubric.score = score_without_judge\n"
-        monkeypatch.setattr(test_verifiers, "PLUGIN", test_verifiers.PLUGIN + patch)
     with staged(world, group[0]) as url:
         outcomes = by_verifiers(url, group, tmp_path / "run")
         assert outcomes == [expected(url, one) for one in group]
 
 
 def kind_of(played: Transcript) -> str:
-    """Return what the transcripts of one run have in common: the outage, a limit, or a judge that fails."""
+    """Return what the transcripts of one run have in common: the outage, a limit, or a judge."""
     default = type(played.limits)(retries=0)
     limit = next((name for name in ("turns", "calls") if getattr(played.limits, name) != getattr(default, name)), "")
-    return "judge" if played.judge_fails else played.outage or limit
+    return f"judge {played.verdict}" if played.verdict else played.outage or limit

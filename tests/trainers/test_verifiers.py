@@ -50,6 +50,7 @@ server = "{server}"
 seed = {seed}
 limits = {limits}
 policy = {policy}
+judge = {judge}
 """
 
 
@@ -58,7 +59,7 @@ def _toml(value: Any) -> str:
     return (
         f"{{{', '.join(f'{key} = {_toml(one)}' for key, one in value.items())}}}"
         if isinstance(value, Mapping)
-        else str(value)
+        else json.dumps(value)
     )
 
 
@@ -77,8 +78,9 @@ def evaluated(folder: Path, url: str, cases: list[Case]) -> list[dict[str, Any]]
     limits = {name: getattr(cases[0].limits, name) for name in ("turns", "calls", "retries")}
     with openai_server(script) as server:
         config_text = CONFIG.format(
-            server=url, limits=_toml(limits), policy=_toml(cases[0].policy), base_url=server.url, seed=SEED
-        )
+            server=url, limits=_toml(limits), policy=_toml(cases[0].policy), base_url=server.url, seed=SEED,
+            judge=_toml(cases[0].judge),
+        )  # fmt: skip
         (folder / "eval.toml").write_text(config_text)
         command = [
             sys.executable,

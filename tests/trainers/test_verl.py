@@ -39,7 +39,7 @@ def configured(folder: Path, url: str, test_case: Case) -> list[Any]:
     """The tools of a YAML file, as verl loads them."""
     where = place(url, test_case)
     limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
-    config = {"type": "native", "server": url, "limits": limits, "policy": where.policy}
+    config = {"type": "native", "server": url, "limits": limits, "policy": where.policy, "judge": dict(test_case.judge)}
     named = [tool["function"]["name"] for tool in TOOLS]
     tool_configs = [
         {"class_name": "webemu.rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named
