@@ -17,7 +17,7 @@ import httpx
 from webemu.agent_client import responses
 from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError
 from webemu.agent_client.responses import BatchShape, Response
-from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, SnippetStyle, View
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -77,10 +77,16 @@ class ApiCall(Generic[T_co]):
 
 
 def search(
-    query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+    query: str,
+    page: int = 1,
+    size: int = 10,
+    as_of: str | None = None,
+    engine: str | None = None,
+    snippet: SnippetStyle | None = None,
 ) -> ApiCall[SearchAnswer]:
     """Return the call for one page of results."""
-    path = _path_with_query("/v1/search", q=query[:MAX_QUERY_CHARS], page=page, size=size, as_of=as_of, engine=engine)
+    options = {"page": page, "size": size, "as_of": as_of, "engine": engine, "snippet": snippet}
+    path = _path_with_query("/v1/search", q=query[:MAX_QUERY_CHARS], **options)
     return ApiCall(path, _json_parser(responses.parse_search_answer))
 
 
@@ -120,10 +126,17 @@ def health() -> ApiCall[Health]:
 
 
 def search_many(
-    queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+    queries: Sequence[str],
+    page: int = 1,
+    size: int = 10,
+    as_of: str | None = None,
+    engine: str | None = None,
+    snippet: SnippetStyle | None = None,
 ) -> Iterator[ApiCall[list[SearchAnswer | ClientError]]]:
     """Yield the calls for many searches, in order, in batches that the server accepts."""
+    # Older servers refuse a member that they do not know, so it is sent only where it says something.
     options = {"page": page, "size": size, "as_of": as_of, "engine": engine}
+    options |= {"snippet": snippet} if snippet else {}
     entries = [{"q": replace_surrogates(query[:MAX_QUERY_CHARS]), **options} for query in queries]
     for batch in _split_batches(entries, min(MAX_BATCH_QUERIES, MAX_BATCH_RESULTS // max(size, 1))):
         yield _batch_call("/v1/search", {"queries": batch}, len(batch), responses.parse_search_answer)

@@ -31,7 +31,7 @@ from webemu.agent_client.transport import (
     open_async_pool,
     open_thread_connections,
 )
-from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, SnippetStyle, View
 
 if TYPE_CHECKING:
     from webemu.agent_client.async_pool import AsyncConnectionPool
@@ -107,10 +107,18 @@ class Client(_BaseClient):
             raise connection_error(self.server, error) from error
 
     def search(
-        self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+        self,
+        query: str,
+        page: int = 1,
+        size: int = 10,
+        as_of: str | None = None,
+        engine: str | None = None,
+        snippet: SnippetStyle | None = None,
     ) -> SearchAnswer:
-        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
-        return self.request(calls.search(query, page, size, as_of, engine))
+        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`, `snippet`
+        the length of the snippets.
+        """
+        return self.request(calls.search(query, page, size, as_of, engine, snippet))
 
     def search_many(
         self,
@@ -119,9 +127,10 @@ class Client(_BaseClient):
         size: int = 10,
         as_of: str | None = None,
         engine: str | None = None,
+        snippet: SnippetStyle | None = None,
     ) -> list[SearchAnswer | ClientError]:
         """Return one answer or error per query, in order, with few requests."""
-        batches = calls.search_many(queries, page, size, as_of, engine)
+        batches = calls.search_many(queries, page, size, as_of, engine, snippet)
         return [answer for batch in batches for answer in self.request(batch)]
 
     def open(
@@ -222,10 +231,18 @@ class AsyncClient(_BaseClient):
             raise connection_error(self.server, error) from error
 
     async def search(
-        self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+        self,
+        query: str,
+        page: int = 1,
+        size: int = 10,
+        as_of: str | None = None,
+        engine: str | None = None,
+        snippet: SnippetStyle | None = None,
     ) -> SearchAnswer:
-        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
-        return await self.request(calls.search(query, page, size, as_of, engine))
+        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`, `snippet`
+        the length of the snippets.
+        """
+        return await self.request(calls.search(query, page, size, as_of, engine, snippet))
 
     async def search_many(
         self,
@@ -234,9 +251,10 @@ class AsyncClient(_BaseClient):
         size: int = 10,
         as_of: str | None = None,
         engine: str | None = None,
+        snippet: SnippetStyle | None = None,
     ) -> list[SearchAnswer | ClientError]:
         """Return one answer or error per query, in order, with few requests."""
-        batches = calls.search_many(queries, page, size, as_of, engine)
+        batches = calls.search_many(queries, page, size, as_of, engine, snippet)
         return [answer for batch in batches for answer in await self.request(batch)]
 
     async def open(

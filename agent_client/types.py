@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+SnippetStyle = Literal["short", "long", "passage"]
+"""Length of snippets: at most 260 characters, at most 400 in whole sentences (the default), or a hundred words."""
 View = Literal["text", "markdown", "html", "links"]
 """Form of a page: readable text, markdown, HTML, or text with numbered links."""
 

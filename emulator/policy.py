@@ -12,11 +12,13 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
+from typing import Literal
 
 from webemu.emulator import json_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.surrogates import is_utf8_encodable
+from webemu.emulator.types import SNIPPET_STYLES, SnippetStyle
 from webemu.emulator.weather import FAIR, LATENCY_KINDS, RATES, Latency, Weather
 
 MAX_TEXT_CHARS = 200
@@ -67,6 +69,8 @@ class Policy:
     """True if responses carry the `X-Webemu-*` headers."""
     strict: bool = False
     """True if phrases and `+word` bind in every search, and every dash excludes (`webemu.emulator.types.Query`)."""
+    snippet: SnippetStyle | Literal[""] = ""
+    """Length of the snippets of every search, whatever the request asks for; empty to leave it to the request."""
     blocked: Blocked = Blocked()
     budget: Budget = Budget()
     weather: Weather = FAIR
@@ -99,10 +103,22 @@ def policy_from_json(value: object) -> Policy:
         seed=_integer_member(members, "seed", 0),
         marks=_boolean_member(members, "marks", True),
         strict=_boolean_member(members, "strict", False),
+        snippet=_parse_snippet(members),
         blocked=_parse_blocked(members.get("blocked") or {}),
         budget=_parse_budget(members.get("budget") or {}),
         weather=_parse_weather(members.get("weather") or {}),
     )
+
+
+def _parse_snippet(members: Mapping[str, object]) -> SnippetStyle | Literal[""]:
+    """Return the style of the snippets; empty if the policy names none."""
+    name = _text_member(members, "snippet")
+    for style in SNIPPET_STYLES:
+        if style == name:
+            return style
+    if name:
+        raise _policy_error(f"has no snippet style {name[:40]!r}: use one of {', '.join(SNIPPET_STYLES)}")
+    return ""
 
 
 def _parse_blocked(value: object) -> Blocked:

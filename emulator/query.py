@@ -98,6 +98,8 @@ class ParsedQuery:
     """Excluded groups: a page that matches any alternative, words included, is dropped."""
     words_outside_groups: str = ""
     """Words outside all groups; empty if there are no groups."""
+    snippet_characters: int = 0
+    """Characters to which snippets are widened by whole sentences; 0 leaves them as they are."""
 
     @property
     def has_filters(self) -> bool:

@@ -107,6 +107,8 @@ class RequestWorld(World):
             query = replace(query, as_of=until)
         if self._policy.strict and not query.is_strict:
             query = replace(query, is_strict=True)
+        if self._policy.snippet and query.snippet != self._policy.snippet:
+            query = replace(query, snippet=self._policy.snippet)
         has_noise = has_ranking_noise(self._policy.weather)
         if not self.may_block and not self._cached_world.can_search_inline(query, not has_noise):
             raise self._cached_world.not_ready_error(query)

@@ -10,13 +10,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 View = Literal["text", "markdown", "html", "links", "raw"]
 """Form of a page: readable text, markdown, decoded HTML, text with numbered links, or the bytes as recorded."""
 
 VIEWS: tuple[View, ...] = ("text", "markdown", "html", "links", "raw")
 """All views, in the order in which errors and docs list them."""
+
+
+SnippetStyle = Literal["short", "long", "passage"]
+"""Length of a snippet: `short` is one passage of at most 260 characters, `long` at most 400 characters of whole
+sentences around it, `passage` about a hundred words.
+"""
+SNIPPET_STYLES: tuple[SnippetStyle, ...] = get_args(SnippetStyle)
+"""All styles of snippets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,8 @@ class Query:
     """True to return only pages that state their own publication day, as news search needs."""
     is_strict: bool = False
     """True if phrases and `+word` bind though few pages meet them, and every dash before a word excludes it."""
+    snippet: SnippetStyle = "short"
+    """Length of the snippets."""
 
 
 class Hit(NamedTuple):

@@ -12,6 +12,7 @@
 
 #define HEAD 16                     /* bytes before the tables of a record */
 #define NEAR 32                     /* table entries searched on each side of the expected one */
+#define AROUND 2                    /* passages on each side of a snippet from which it may take sentences */
 #define ROW 24                      /* bytes of a row: until, cluster, domain, order (index/columns.py) */
 #define FOREVER ((int64_t)1 << 62)  /* `until` of a page that is the latest of its URL */
 
@@ -376,6 +377,189 @@ static PyObject *result_fields(PyObject *module, PyObject *const *given, Py_ssiz
     return answer;
 }
 
+/* 1 if the full stop at an offset ends an abbreviation: an initial, or one of a few titles. */
+static int abbreviates(const char *text, Py_ssize_t at)
+{
+    static const char *const words[] = {"Mr", "Mrs", "Ms", "Dr", "St", "Prof", "Jr", "Sr", "vs", "No"};
+    Py_ssize_t first = at;
+    while (first > 0 && (((text[first - 1] | 32) >= 'a' && (text[first - 1] | 32) <= 'z') || text[first - 1] & 0x80))
+        first--;
+    if (at - first == 1)
+        return text[first] >= 'A' && text[first] <= 'Z';
+    for (size_t one = 0; one < sizeof words / sizeof *words; one++)
+        if ((Py_ssize_t)strlen(words[one]) == at - first && !memcmp(words[one], text + first, (size_t)(at - first)))
+            return 1;
+    return 0;
+}
+
+/* Offset of the sentence that begins behind the mark at an offset; 0 if none does. */
+static Py_ssize_t sentence_after(const char *text, Py_ssize_t size, Py_ssize_t at)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (at + 2 < size && ((bytes[at] == 0xE3 && bytes[at + 1] == 0x80 && bytes[at + 2] == 0x82) ||
+                          (bytes[at] == 0xEF && bytes[at + 1] == 0xBC && (bytes[at + 2] == 0x81 || bytes[at + 2] == 0x9F)))) {
+        at += at + 3 < size && text[at + 3] == ' ' ? 4 : 3;
+        return at < size ? at : 0;
+    }
+    if ((text[at] != '.' && text[at] != '!' && text[at] != '?') || (text[at] == '.' && abbreviates(text, at)))
+        return 0;
+    for (at++; at < size;) {
+        if (text[at] == '\'' || text[at] == ')' || text[at] == ']')
+            at++;
+        else if (at + 1 < size && text[at] == '\\' && text[at + 1] == '"')
+            at += 2;
+        else if (at + 2 < size && bytes[at] == 0xE2 && bytes[at + 1] == 0x80 && (bytes[at + 2] == 0x99 || bytes[at + 2] == 0x9D))
+            at += 3;
+        else
+            break;
+    }
+    if (at + 1 >= size || text[at] != ' ')
+        return 0;
+    unsigned char next = bytes[at + 1];
+    int begins = (next >= 'A' && next <= 'Z') || (next >= '0' && next <= '9') || next == '(' || next == '[' || next == '\\' || next >= 0xC3;
+    return begins ? at + 1 : 0;
+}
+
+/* 1 if two passages belong together without a space: both sides are of a script that has none. */
+static int joins(const uint8_t *before, Py_ssize_t before_size, const uint8_t *after, Py_ssize_t after_size)
+{
+    return before_size > 2 && after_size > 2 && before[before_size - 3] >= 0xE3 && before[before_size - 3] < 0xEA &&
+           after[0] >= 0xE3 && after[0] < 0xEA;
+}
+
+/* Number of the first passage that equals a snippet, or the number of passages if none does; -1 with an exception. */
+static int64_t number_of(const Record *record, const char *snippet, Py_ssize_t size)
+{
+    for (uint32_t number = 0; number < record->parts; number++) {
+        const uint8_t *text;
+        Py_ssize_t length;
+        if (!passages(record, number, number + 1, &text, &length))
+            return -1;
+        if (length == size && !memcmp(text, snippet, (size_t)size))
+            return number;
+    }
+    return record->parts;
+}
+
+/* Move both ends to sentence ends, and on to further sentences, as long as no more than `limit` characters result.
+ * `counts` has the number of characters before each offset, `starts` the offset of each sentence, then size + 1. */
+static void grow(const int32_t *counts, const Py_ssize_t *starts, Py_ssize_t sentences, Py_ssize_t size, Py_ssize_t limit,
+                 Py_ssize_t *start, Py_ssize_t *end)
+{
+#define COUNT(offset) ((offset) > size ? (Py_ssize_t)counts[size] + 1 : (Py_ssize_t)counts[offset])
+    Py_ssize_t before = 0, after = 0;
+    while (before + 1 < sentences && starts[before + 1] <= *start)
+        before++;
+    if (COUNT(*end) - COUNT(starts[before]) <= limit)
+        *start = starts[before];
+    while (starts[after] < *end)
+        after++;
+    if (COUNT(starts[after]) - COUNT(*start) <= limit + 1)
+        *end = starts[after];
+    for (int moved = 1; moved;) {
+        moved = 0;
+        for (after = 0; after < sentences && starts[after] <= *end; after++)
+            ;
+        if (after < sentences && COUNT(starts[after]) - COUNT(*start) <= limit + 1) {
+            *end = starts[after];
+            moved = 1;
+            continue;
+        }
+        for (before = sentences - 1; before >= 0 && starts[before] >= *start; before--)
+            ;
+        if (before >= 0 && COUNT(*end) - COUNT(starts[before]) <= limit + 1) {
+            *start = starts[before];
+            moved = 1;
+        }
+    }
+#undef COUNT
+}
+
+/* Return the snippet with whole sentences around it, cut out of `AROUND` passages on each side. */
+static PyObject *widened(const Record *record, const char *snippet, Py_ssize_t size, Py_ssize_t limit)
+{
+    int64_t number = number_of(record, snippet, size);
+    if (number < 0)
+        return NULL;
+    if (number >= record->parts)
+        return PyBytes_FromStringAndSize(snippet, size);
+    uint32_t first = number > AROUND ? (uint32_t)number - AROUND : 0;
+    uint32_t last = number + AROUND + 1 < record->parts ? (uint32_t)number + AROUND + 1 : record->parts;
+    const uint8_t *part, *whole;
+    Py_ssize_t part_size, whole_size, length = 0, start = 0, end = 0, sentences = 1;
+    if (!passages(record, first, last, &whole, &whole_size))
+        return NULL;
+    size_t places = (size_t)whole_size + 2 * AROUND + 2;
+    char *text = PyMem_Malloc(places);
+    int32_t *counts = PyMem_Malloc((places + 1) * sizeof(int32_t));
+    Py_ssize_t *starts = PyMem_Malloc((places + 2) * sizeof(Py_ssize_t));
+    PyObject *answer = text && counts && starts ? Py_None : PyErr_NoMemory();
+    const uint8_t *previous = NULL;
+    Py_ssize_t previous_size = 0;
+    for (uint32_t one = first; answer && one < last; one++) {
+        if (!passages(record, one, one + 1, &part, &part_size) || length + part_size + 1 > (Py_ssize_t)places) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "damaged result record: its passages overlap");
+            answer = NULL;
+            break;
+        }
+        if (previous && !joins(previous, previous_size, part, part_size))
+            text[length++] = ' ';
+        if (one == number)
+            start = length;
+        memcpy(text + length, part, (size_t)part_size);
+        length += part_size;
+        if (one == number)
+            end = length;
+        previous = part;
+        previous_size = part_size;
+    }
+    if (answer) {
+        counts[0] = 0;
+        starts[0] = 0;
+        for (Py_ssize_t at = 0; at < length; at++) {
+            counts[at + 1] = counts[at] + ((text[at] & 0xC0) != 0x80);
+            Py_ssize_t next = sentence_after(text, length, at);
+            if (next)
+                starts[sentences++] = next;
+        }
+        starts[sentences++] = length + 1;
+        grow(counts, starts, sentences, length, limit, &start, &end);
+        end = end < length ? end : length;
+        while (start < end && text[start] == ' ')
+            start++;
+        while (end > start && text[end - 1] == ' ')
+            end--;
+        answer = PyBytes_FromStringAndSize(text + start, end - start);
+    }
+    PyMem_Free(text);
+    PyMem_Free(counts);
+    PyMem_Free(starts);
+    return answer;
+}
+
+static PyObject *widen_snippet(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    Py_buffer bytes, snippet;
+    Record record;
+    PyObject *answer = NULL;
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "widen_snippet(record, snippet, limit)");
+        return NULL;
+    }
+    Py_ssize_t limit = PyLong_AsSsize_t(given[2]);
+    if (PyErr_Occurred() || PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    if (PyObject_GetBuffer(given[1], &snippet, PyBUF_SIMPLE) == 0) {
+        if (opened(&bytes, &record))
+            answer = widened(&record, snippet.buf, snippet.len, limit);
+        PyBuffer_Release(&snippet);
+    }
+    PyBuffer_Release(&bytes);
+    return answer;
+}
+
 /* Collect the dense ids of a ranking and prefetch their rows; 0 with an exception if a row does not exist. */
 static int docs_of(PyObject *entries, const Py_buffer *rows, size_t *docs)
 {
@@ -464,6 +648,7 @@ static PyMethodDef methods[] = {
     {"match_features", (PyCFunction)(void (*)(void))match_features, METH_FASTCALL, "See index/record_reader.py."},
     {"drop_duplicates", (PyCFunction)(void (*)(void))drop_duplicates, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
     {"result_fields", (PyCFunction)(void (*)(void))result_fields, METH_FASTCALL, "See index/record_reader.py."},
+    {"widen_snippet", (PyCFunction)(void (*)(void))widen_snippet, METH_FASTCALL, "See index/record_reader.py."},
     {NULL, NULL, 0, NULL},
 };
 

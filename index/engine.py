@@ -175,7 +175,8 @@ class RankEngine:
         else:
             body = Query.boolean_query(_ranking_clauses(words)) if words else _match_all()
             query = Query.boolean_query([(Occur.Must, body), *conditions])
-        return RankPlan(self.reader, query, hashes, self._rerank_inputs(words, parsed.words))
+        inputs = self._rerank_inputs(words, parsed.words)
+        return RankPlan(self.reader, query, hashes, inputs, parsed.snippet_characters)
 
     def _plan_groups(self, parsed: ParsedQuery, words: list[_Word]) -> RankPlan:
         """Return the plan of a query with `OR`: its ungrouped words and the best alternative of each group rank."""
@@ -186,7 +187,8 @@ class RankEngine:
         body = Query.boolean_query(word_clauses + ranking) if word_clauses or ranking else _match_all()
         clauses = [(Occur.Must, body), *filtering, *self._conditions.build_clauses(parsed)]
         inputs = self._rerank_inputs(words, parsed.words)
-        return RankPlan(self.reader, Query.boolean_query(clauses), _all_hashes(words), inputs)
+        query = Query.boolean_query(clauses)
+        return RankPlan(self.reader, query, _all_hashes(words), inputs, parsed.snippet_characters)
 
     def _rerank_inputs(self, words: list[_Word], text: str) -> RerankInputs:
         """Return what the second stage looks for; empty if no feature has a weight."""

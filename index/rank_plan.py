@@ -19,6 +19,7 @@ from webemu.index.index_reader import SCORE, IndexReader, TantivyHit
 from webemu.index.rank import RERANK_DEPTH, rerank_factor
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
+from webemu.index.snippets import widen_hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class RankPlan:
     hashes: Sequence[int] = ()
     """Term hashes for the snippet, rarest first; empty if nothing ranks."""
     rerank: RerankInputs = NO_RERANKING
+    snippet_characters: int = 0
+    """Characters to which snippets are widened by whole sentences; 0 leaves them as they are."""
 
     @property
     def reranks(self) -> bool:
@@ -114,7 +117,9 @@ class RankPlan:
 
         `passage_mask` has a bit for each passage that the snippet is chosen from; 0 allows all.
         """
-        return read_hit(self.reader.read_record(doc), doc, score, self.hashes, passage_mask)
+        record = self.reader.read_record(doc)
+        hit = read_hit(record, doc, score, self.hashes, passage_mask)
+        return widen_hit(hit, record, self.snippet_characters) if self.snippet_characters else hit
 
     def explain(self, doc: int, score: float) -> dict[str, float]:
         """Return the features that ranked a page.

@@ -22,7 +22,19 @@ from webemu.api.http.response import OCTET_STREAM, ApiResponse, Header
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES, TextRange, slice_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payload, Query, Results, View
+from webemu.emulator.types import (
+    SNIPPET_STYLES,
+    VIEWS,
+    Capture,
+    Match,
+    Page,
+    PageRequest,
+    Payload,
+    Query,
+    Results,
+    SnippetStyle,
+    View,
+)
 from webemu.emulator.world import World
 
 DEFAULT_SIZE = 10
@@ -42,12 +54,14 @@ DEFAULT_MATCHES = 20
 MAX_MATCHES = 200
 """Most matches that `/v1/find` shows."""
 
-SEARCH_PARAMS = ("q", "page", "size", "as_of", "engine", "explain", "strict")
+DEFAULT_SNIPPET: SnippetStyle = "long"
+"""Style of snippets unless the request or its session's policy names one."""
+SEARCH_PARAMS = ("q", "page", "size", "as_of", "engine", "explain", "strict", "snippet")
 FETCH_PARAMS = ("url", "format", "at", "start", "length", "line", "lines", "follow")
 FLAG_PARAMS = ("explain", "strict")
 """Search parameters that are true or false."""
 FIND_PARAMS = ("url", "pattern", "at", "limit")
-SEARCH_BATCH_PARAMS = ("queries", "page", "size", "as_of", "engine", "explain", "strict")
+SEARCH_BATCH_PARAMS = ("queries", "page", "size", "as_of", "engine", "explain", "strict", "snippet")
 FETCH_BATCH_PARAMS = ("urls", "format", "length", "at", "follow")
 
 
@@ -171,7 +185,16 @@ def _build_query(params: Params) -> Query:
         engine=params.get("engine") or "",
         explain=_read_flag(params, "explain"),
         is_strict=_read_flag(params, "strict"),
+        snippet=_read_snippet_style(params.get("snippet") or DEFAULT_SNIPPET),
     )
+
+
+def _read_snippet_style(name: str) -> SnippetStyle:
+    """Return the style of snippets with this name. Raises BadRequest if there is none."""
+    for style in SNIPPET_STYLES:
+        if style == name:
+            return style
+    raise BadRequest(f"no such snippet style: {name[:40]!r}", action=f"use one of: {', '.join(SNIPPET_STYLES)}")
 
 
 def _read_flag(params: Params, name: str) -> bool:

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES
 from webemu.api.services import native
 from webemu.api.sessions.models import OpenedSession, SessionPolicy, SessionReport
-from webemu.emulator.types import VIEWS
+from webemu.emulator.types import SNIPPET_STYLES, VIEWS, SnippetStyle
 
 DESCRIPTION = """The web, emulated from a crawl. Every answer names the snapshot it was made from; the same snapshot and
 the same request give the same bytes. Times are UTC: RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss`."""
@@ -88,6 +88,7 @@ class QueryItem(BaseModel):
     engine: str = ""
     explain: bool = False
     strict: bool = False
+    snippet: SnippetStyle = native.DEFAULT_SNIPPET
 
 
 class SearchBatch(BaseModel):
@@ -102,6 +103,7 @@ class SearchBatch(BaseModel):
     engine: str = Field("", description="Default for queries that do not set it.")
     explain: bool = Field(False, description="Default for queries that do not set it.")
     strict: bool = Field(False, description="Default for queries that do not set it.")
+    snippet: SnippetStyle = Field(native.DEFAULT_SNIPPET, description="Default for queries that do not set it.")
 
 
 class SearchAnswers(BaseModel):
@@ -277,6 +279,11 @@ _SEARCH_PARAMS = (
     QueryParam("engine", _TEXT_SCHEMA, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
     QueryParam("explain", _FLAG_SCHEMA, "True to list the ranking signals of each result."),
     QueryParam("strict", _FLAG_SCHEMA, "True to let phrases and `+words` bind though few pages have them."),
+    QueryParam(
+        "snippet",
+        {"type": "string", "enum": list(SNIPPET_STYLES), "default": native.DEFAULT_SNIPPET},
+        "Snippets: at most 260 characters, at most 400 in whole sentences, or about a hundred words.",
+    ),
 )
 _URL_PARAM = QueryParam("url", _URL_SCHEMA, "URL of the page.", True)
 _AT_PARAM = QueryParam(

@@ -15,6 +15,7 @@ class SessionPolicy(BaseModel):
     seed: int = 0
     marks: bool = Field(True, description="True if responses carry X-Webemu-* headers.")
     strict: bool = Field(False, description="True if phrases and +words bind though few pages have them.")
+    snippet: str = Field("", description="short, long or passage: snippets of every search; else as requests ask.")
     blocked: dict[str, list[str]] = Field({}, examples=[{"domains": ["example.org"]}])
     budget: dict[str, int] = Field({}, examples=[{"searches": 10, "fetches": 20}])
     weather: dict[str, object] = Field(

@@ -1,7 +1,7 @@
 """Reading result records: the compiled reader and the plain one say the same, and damage harms nobody."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from contextlib import suppress
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from webemu.emulator import ranking
 from webemu.emulator.ranking import FOREVER
 from webemu.index import record_reader, records
 from webemu.index.analysis import extract_terms
-from webemu.index.records import analyze_text, encode_record, hash_term, read_hit
+from webemu.index.records import PASSAGE_CHARACTERS, analyze_text, encode_record, hash_term, read_hit
 
 WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
 compiled = pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
@@ -32,6 +32,28 @@ def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], 
         assert compiled.result_fields(record, hashes, passages) == record_reader.result_fields(record, hashes, passages)
 
 
+SENTENCES = st.lists(
+    st.sampled_from([
+        "The mayor of Wick opened it. ", "In 1204, St. Olaf came! ", 'He said "no". ', "J. K. Rowling vs. Dr. No? ",
+        "港が開いた。", "次の橋！", "Überfahrt begann. Äpfel… ", "see a.b (x). [1] ", "river " * 20, "\n", "x" * 70,
+        "Это город. Он стар. ", "it’s ‘so’. ”Then” ",
+    ]),
+    max_size=80,
+).map("".join)  # fmt: skip
+
+
+@given(SENTENCES, st.lists(st.sampled_from(WORDS), max_size=3), st.integers(0, 700))
+def test_both_readers_widen_a_snippet_alike(text: str, query: Sequence[str], limit: int) -> None:
+    record = memoryview(encode_record("http://x.org/", "A title", -3, analyze_text(text)))
+    hashes = [hash_term(term) for word in query for term in extract_terms(word)]
+    snippet = record_reader.result_fields(record, hashes, 0)[2]
+    widened = compiled.widen_snippet(record, snippet, limit)
+    assert widened == record_reader.widen_snippet(record, snippet, limit)
+    assert snippet.strip() in widened or limit < PASSAGE_CHARACTERS
+    assert len(widened.decode()) <= max(limit, PASSAGE_CHARACTERS)
+    assert compiled.widen_snippet(record, b"elsewhere", limit) == b"elsewhere"
+
+
 def reading_mask(record: memoryview) -> int:
     """Bits of the passages that there are."""
     return int((1 << struct.unpack_from("<H", record, 2)[0]) - 1)
@@ -40,12 +62,14 @@ def reading_mask(record: memoryview) -> int:
 @given(texts, st.data())
 def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> None:
     record = bytearray(encode_record("http://x.org/", "A title", 1, analyze_text(text)))
+    intact = memoryview(bytes(record))
     for _ in range(data.draw(st.integers(1, 4))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
     cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
-    asks: list[Callable[[], tuple[object, ...]]] = [
+    asks: list[Callable[[], Sized]] = [
         lambda: compiled.match_features([cut] * 3, [((hash_term("river"),), 1.0)], [(b"river port",)]),
         lambda: compiled.result_fields(cut, [hash_term("river")], 2**63),
+        lambda: compiled.widen_snippet(cut, record_reader.result_fields(intact, [], 0)[2], 400) + b"...",
     ]
     for ask in asks:
         with suppress(ValueError):
