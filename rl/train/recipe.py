@@ -259,11 +259,10 @@ def _parse_stage(config: dict[str, Any]) -> Stage:
         )
     if isinstance(stage.rows, str) and stage.rows not in ("played", "best"):
         raise ValueError(f"{where}: rows must be played, best, or a list of files, got {stage.rows!r}")
-    if stage.kind not in get_args(StageKind) or stage.batch % stage.group:
-        raise ValueError(
-            f"{where}: kind must be sft or grpo, got {stage.kind!r}; batch ({stage.batch}) must be a multiple of group"
-            f" ({stage.group})"
-        )
+    if stage.kind not in get_args(StageKind):
+        raise ValueError(f"{where}: kind must be sft or grpo, got {stage.kind!r}")
+    if stage.kind == "grpo" and stage.batch % stage.group:
+        raise ValueError(f"{where}: batch ({stage.batch}) must be a multiple of group ({stage.group})")
     return stage
 
 
