@@ -40,10 +40,11 @@ def create_model(spec: Model, seed: int, rows: Sequence[SftRow]) -> ChatModel:
     return ChatModel(model, tokenizer)
 
 
-def load_model(source: str, template: str = AUTO) -> ChatModel:
+def load_model(source: str, template: str = AUTO, dtype: str = "float32", attention: str = "") -> ChatModel:
     """Return the model of a folder, a hub id or a GGUF file, whose weights are no longer quantised then.
 
-    `template` names the chat template (`webemu.rl.train.chat_templates.prepare_tokenizer`).
+    `template` names the chat template (`webemu.rl.train.chat_templates.prepare_tokenizer`); `dtype` and `attention` are
+    those of `webemu.rl.train.recipe.Model`.
 
     Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
     """
@@ -55,8 +56,9 @@ def load_model(source: str, template: str = AUTO) -> ChatModel:
     if gguf and importlib.util.find_spec("gguf") is None:
         raise ValueError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
     tokenizer = prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
-    # Weights of 16 bits would lose small optimizer steps; the passes still use bf16, set by the trainers.
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32", **gguf)
+    # By default 32 bits: weights of 16 bits lose small optimizer steps. Passes use bf16 anyway, set by the trainers.
+    implementation = {"attn_implementation": attention} if attention else {}
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **gguf, **implementation)
     if gguf:
         _forget_quantization(model)
     return ChatModel(model, tokenizer)

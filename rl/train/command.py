@@ -46,6 +46,9 @@ def train(
     ] = "",
     after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
     scale: Annotated[str, typer.Option(help="Variant of a shipped recipe for another machine: cpu.")] = "",
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print memory and time on common cards and exit.")
+    ] = False,
     get: Annotated[str, typer.Option(help="Download this model into models/ and exit: smollm.")] = "",
     show: Annotated[bool, typer.Option("--list", help="List the shipped recipes and exit.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -58,6 +61,7 @@ def train(
       webemu train --recipe tiny --stage skills           # the first stage alone; run again without --stage to continue
       webemu train --recipe tiny --control no-tools --after runs/tiny --out runs/no-tools
       webemu train --get smollm && webemu train --recipe smollm --scale cpu      # a pretrained model; hours on a CPU
+      webemu train --recipe smollm --model Qwen/Qwen3-1.7B --estimate            # memory and minutes, before renting
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     if show:
@@ -69,6 +73,9 @@ def train(
             return
         recipe = f"{recipe}-{scale}" if scale else recipe
         text, parsed_recipe = _apply_overrides(*read_recipe(recipe), model, control)
+        if estimate:
+            _print_estimate(parsed_recipe)
+            return
         folder = out or Path("runs") / Path(recipe).stem
         is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
         inputs = RunInputs(server, collection, tasks, held_out, workers, after)
@@ -93,6 +100,14 @@ def _run_stages(
 def _print_recipes() -> None:
     for name in list_shipped():
         typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
+
+
+def _print_estimate(recipe: Recipe) -> None:
+    _silence_libraries()
+    from webemu.rl.train.estimate import format_estimate  # imports torch, which takes seconds
+
+    for line in format_estimate(recipe):
+        typer.echo(line)
 
 
 def _print_results(manifests: list[Manifest], folder: Path) -> None:

@@ -58,7 +58,14 @@ from webemu.rl.train.rollout import Rollout, Timing, add_timings, play
 from webemu.rl.train.run_folder import CURRICULUM_FILE
 from webemu.rl.train.sampling import TrainerSampler
 from webemu.rl.train.step_log import StepLog, compute_figures
-from webemu.rl.train.trainer import TrainingJob, device_options, split_batch, take_peak_memory_mb, train_to_end
+from webemu.rl.train.trainer import (
+    NO_OPTIONS,
+    TrainingJob,
+    device_options,
+    split_batch,
+    take_peak_memory_mb,
+    train_to_end,
+)
 
 if TYPE_CHECKING:
     from transformers import TrainerControl, TrainerState, TrainingArguments
@@ -88,7 +95,7 @@ def train_grpo(
     trainer = GRPOTrainer(
         model=chat_model.model,
         reward_funcs=earned,
-        args=grpo_config(job.stage, job.folder, job.seed, job.vllm),
+        args=grpo_config(job.stage, job.folder, job.seed, job.vllm, job.options),
         train_dataset=prompts,
         processing_class=chat_model.tokenizer,
         rollout_func=rollout_function,
@@ -235,8 +242,10 @@ def earned(completions: Sequence[object], earned: Sequence[float | None], **_: o
     return list(earned)
 
 
-def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOConfig:
-    """Return the stage as TRL's configuration."""
+def grpo_config(
+    stage: Stage, folder: Path, seed: int, vllm: str = "", options: Mapping[str, object] = NO_OPTIONS
+) -> GRPOConfig:
+    """Return the stage as TRL's configuration; `options` are further arguments of it."""
     engine: dict[str, object] = {"generation_kwargs": {"max_new_tokens": stage.turn}}
     if vllm:
         engine = {"generation_kwargs": {"max_tokens": stage.turn}, "use_vllm": True}
@@ -268,8 +277,7 @@ def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOCo
         disable_tqdm=True,
         remove_unused_columns=False,
         dataloader_num_workers=0,
-        **device_options(),
-        **engine,
+        **device_options() | engine | dict(options),
     )
 
 

@@ -23,6 +23,8 @@ COMPARED_ANSWERS = 4
 """
 StageKind = Literal["sft", "grpo"]
 WebKind = Literal["toy", "world"]
+DTYPES, CHECKPOINTING = ("float32", "bfloat16"), ("auto", "on", "off")
+"""Choices of two keys of `[model]`."""
 ScaleRewards = Literal["group", "batch", "none"]
 """Scaling of advantages, by the names that TRL gives it."""
 ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold"]
@@ -70,10 +72,32 @@ class Model:
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
     """System prompt before the question. `rules` stands for `webemu.rl.chat.answer_rules` of the task's answer type."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Type of the weights that are trained. With `bfloat16` they take half the memory, and small steps are lost; the
+    passes run in bfloat16 on a GPU either way.
+    """
+    attention: str = ""
+    """Implementation of attention, as `transformers` names it (`sdpa`, `eager`, `flash_attention_2`); empty for its
+    choice.
+    """
+    optimizer: str = "adamw_torch"
+    """Optimizer, as `transformers` names it (`adamw_torch_fused`, `adamw_bnb_8bit`, `adafactor`)."""
+    checkpointing: Literal["auto", "on", "off"] = "auto"
+    """Gradient checkpointing: activations are computed again in the backward pass. `auto` for on with a GPU."""
+    fsdp: str = ""
+    """Sharding over processes, as `transformers` names it (`full_shard auto_wrap`); empty for none."""
     vllm: str = ""
     """Engine of the GRPO rollouts: empty for `transformers`, `colocate` for vLLM in this process, or the URL of a vLLM
     server.
     """
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("dtype", self.dtype, DTYPES),
+            ("checkpointing", self.checkpointing, CHECKPOINTING),
+        ):
+            if value not in choices:
+                raise ValueError(f"{name} of the model must be one of {', '.join(choices)}, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from webemu.rl.train.run_folder import (
 from webemu.rl.train.served_web import RunInputs, Webs, serve_webs, tasks_of_stage
 from webemu.rl.train.sft import train_sft
 from webemu.rl.train.sft_rows import collect_rows
-from webemu.rl.train.trainer import TrainingJob
+from webemu.rl.train.trainer import TrainingJob, trainer_options
 
 OnStep = Callable[[Stage, int, Mapping[str, float]], None]
 """Function that is called with the stage, the step and its figures, to show the progress."""
@@ -99,7 +99,9 @@ def _run_stage(run: Run, number: int, stage: Stage) -> Manifest:
     folder.mkdir(parents=True, exist_ok=True)
     resume = last_checkpoint(folder, stage)
     on_step = partial(run.on_step, stage)
-    job = TrainingJob(stage, folder, seed, recipe.model.lora, recipe.model.vllm, resume, on_step)
+    job = TrainingJob(
+        stage, folder, seed, recipe.model.lora, recipe.model.vllm, trainer_options(recipe.model), resume, on_step
+    )
     tasks = tasks_of_stage(run.webs.training, stage)
 
     with EventLoopThread(run.webs.training.server) as loop_thread:
@@ -135,10 +137,13 @@ def _open_run(recipe: Recipe, text: str, out: Path, seed: int, inputs: RunInputs
 
 def _open_model(run: Run, number: int, rows: list[SftRow]) -> ChatModel:
     """Return the model of the stage before; for the first stage the recipe's, which may be created from its rows."""
-    if number:
-        return load_model(str(stage_folder(run.out, run.recipe, number - 1) / MODEL_FOLDER))
     spec = run.recipe.model
-    return create_model(spec, run.seed, rows) if spec.size else load_model(spec.name, spec.template)
+    if number:
+        earlier_model = str(stage_folder(run.out, run.recipe, number - 1) / MODEL_FOLDER)
+        return load_model(earlier_model, dtype=spec.dtype, attention=spec.attention)
+    if spec.size:
+        return create_model(spec, run.seed, rows)
+    return load_model(spec.name, spec.template, spec.dtype, spec.attention)
 
 
 def _earlier_grpo_folders(run: Run, number: int) -> list[Path]:

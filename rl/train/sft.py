@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from webemu.rl.train.chat_model import ChatModel, lora_config
 from webemu.rl.train.messages import SftRow
 from webemu.rl.train.recipe import Stage
 from webemu.rl.train.step_log import StepLog
-from webemu.rl.train.trainer import ReportStep, TrainingJob, device_options, split_batch, train_to_end
+from webemu.rl.train.trainer import NO_OPTIONS, ReportStep, TrainingJob, device_options, split_batch, train_to_end
 
 if TYPE_CHECKING:
     from transformers import TrainerControl, TrainerState, TrainingArguments
@@ -26,7 +26,7 @@ def train_sft(job: TrainingJob, chat_model: ChatModel, rows: Sequence[SftRow]) -
     step_log = StepLog(job.folder, job.resume, distributed.is_first())
     trainer = SFTTrainer(
         model=chat_model.model,
-        args=sft_config(job.stage, job.folder, job.seed),
+        args=sft_config(job.stage, job.folder, job.seed, job.options),
         train_dataset=to_dataset(rows),
         processing_class=chat_model.tokenizer,
         peft_config=lora_config(job.lora),
@@ -64,8 +64,8 @@ def to_dataset(rows: Sequence[SftRow]) -> Dataset:
     return Dataset.from_list(list(rows), on_mixed_types="use_json")
 
 
-def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
-    """Return the stage as TRL's configuration."""
+def sft_config(stage: Stage, folder: Path, seed: int, options: Mapping[str, object] = NO_OPTIONS) -> SFTConfig:
+    """Return the stage as TRL's configuration; `options` are further arguments of it."""
     batch = split_batch(stage)
     return SFTConfig(
         output_dir=str(folder),
@@ -86,5 +86,5 @@ def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
         report_to="tensorboard",
         disable_tqdm=True,
         dataloader_num_workers=0,
-        **device_options(),
+        **device_options() | dict(options),
     )

@@ -7,18 +7,21 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import torch
 
 from webemu.rl.train import distributed
-from webemu.rl.train.recipe import RecipeError, Stage
+from webemu.rl.train.recipe import Model, RecipeError, Stage
 
 if TYPE_CHECKING:
     from transformers import Trainer
 
+NO_OPTIONS: Mapping[str, object] = MappingProxyType({})
+"""Options of a trainer that is given none."""
 ReportStep = Callable[[int, Mapping[str, float]], None]
 """Function that is called with a step and its figures, to show the progress."""
 
@@ -35,6 +38,8 @@ class TrainingJob:
     """Rank of LoRA adapters; 0 trains all weights."""
     vllm: str = ""
     """Engine of GRPO rollouts, as `webemu.rl.train.recipe.Model.vllm` names it."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Further arguments of the trainer (`trainer_options`)."""
     resume: int = 0
     """Step of the checkpoint to continue from; 0 starts at the beginning."""
     on_step: ReportStep = lambda step, figures: None
@@ -81,6 +86,16 @@ def device_options() -> dict[str, bool]:
     """Return the trainer options for this machine: bf16 and gradient checkpointing with CUDA, else the CPU."""
     cuda = torch.cuda.is_available()
     return {"use_cpu": not cuda, "bf16": cuda, "gradient_checkpointing": cuda}
+
+
+def trainer_options(spec: Model) -> dict[str, object]:
+    """Return the trainer's arguments for the keys `optimizer`, `checkpointing` and `fsdp` of a recipe's model."""
+    options: dict[str, object] = {"optim": spec.optimizer}
+    if spec.checkpointing != "auto":
+        options["gradient_checkpointing"] = spec.checkpointing == "on"
+    if spec.fsdp:
+        options["fsdp"] = spec.fsdp
+    return options
 
 
 def take_peak_memory_mb() -> float:
