@@ -11,7 +11,7 @@ from webemu.api.dialects.dialect import Dialect, build_error_response, runs_inli
 from webemu.api.http.request import Handler, Request
 from webemu.api.http.response import Response
 from webemu.api.sessions import native
-from webemu.api.sessions.credentials import find_session_key
+from webemu.api.sessions.credentials import check_carriers, find_session_key
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.session import has_policy_prefix, parse_session
 
@@ -33,15 +33,16 @@ def with_session_from_key(request: Request, dialect: Dialect | None) -> Request:
     """Return the request with the session named in place of its API key, unless it names one already.
 
     Raises:
-        BadRequest: the name in the key cannot be parsed.
+        BadRequest: the name in the key cannot be parsed, or a header names another session or none properly.
     """
-    if request.session.name:
-        return request
-    key = find_session_key(request)
-    if not key and dialect is not None and dialect.read_key is not None:
-        with suppress(BadRequest):  # an unreadable body has no key; the service reports the error in its own format
-            key = dialect.read_key(request)
-    return request._replace(session=parse_session(key)) if has_policy_prefix(key) else request
+    if not request.session.name:
+        key = find_session_key(request)
+        if not key and dialect is not None and dialect.read_key is not None:
+            with suppress(BadRequest):  # an unreadable body has no key; the service reports the error in its own format
+                key = dialect.read_key(request)
+        request = request._replace(session=parse_session(key)) if has_policy_prefix(key) else request
+    check_carriers(request)
+    return request
 
 
 def dialect_responder(dialect: Dialect, handler: Handler) -> Responder:

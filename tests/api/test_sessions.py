@@ -131,6 +131,83 @@ def test_a_session_is_carried_in_every_place(server: Server) -> None:
     assert session not in json.dumps(report["requests"])
 
 
+DOORS = (
+    SEARCH, "/v1/fetch?url=http://site1-1.example/1", "/v1/search?q=river", "/serper/search?q=river",
+    "/brave/res/v1/web/search?q=river", "/searxng/search?q=river&format=json", "http://site1-1.example/1",
+    "http://nowhere.example/",
+)  # fmt: skip
+"""Native API, services and the emulated web."""
+
+
+def near_misses(session: str) -> list[dict[str, str]]:
+    """Return headers that name a session in a way that does not count, or beside another name."""
+
+    def basic(text: str) -> str:
+        return "Basic " + b64encode(text.encode()).decode()
+
+    shouted = session.replace("ws-", "WS-")
+    return [
+        {"X-Webemu-Session": shouted}, {"X-Webemu-Session": session.upper()}, {"X-Webemu-Session": f'"{session}"'},
+        {"X-Webemu-Session": f"<{session}>"}, {"X-Webemu-Session": f"[{session}]"},
+        {"X-Webemu-Session": f"session={session}"}, {"X-Webemu-Session": f", {session}"},
+        {"X-Webemu-Session": f"me, {session}"}, {"X-Webemu-Session": f"{session}, me"},
+        {"X-Webemu-Session": f"Bearer {session}"}, {"X-Webemu-Session": f"{session}\t."},
+        {"Authorization": f"Digest {session}"}, {"Authorization": f"Token {session}"},
+        {"Authorization": f'Bearer "{session}"'}, {"Authorization": f"Bearer {shouted}"},
+        {"Authorization": basic(f"{session}:x")}, {"Authorization": basic(f"x:{session}")},
+        {"Proxy-Authorization": f"Bearer {session}"}, {"Proxy-Authorization": f"Digest {session}"},
+        {"Proxy-Authorization": basic(f"x:{session}")}, {"Proxy-Authorization": basic(f"{shouted}:x")},
+        {"X-Webemu-Session": "me", "Proxy-Authorization": basic(f"{session}:")},
+        {"X-Webemu-Session": "", "Proxy-Authorization": basic(f"{session}:")},
+        {"X-Webemu-Session": "me", "Authorization": f"Bearer {session}"},
+        {"X-Webemu-Session": "me", "X-API-KEY": session},
+        {"X-Auth-Token": session}, {"Api-Key": session}, {"X-Goog-Api-Key": session}, {"Webemu-Session": session},
+    ]  # fmt: skip
+
+
+def test_what_nearly_names_a_session_is_refused_at_every_door(server: Server) -> None:
+    session = server.open(task="nearly", blocked={"domains": ["site1-1.example"]})
+    open_answers = []
+    for headers in near_misses(session):
+        for path in DOORS:
+            status = server.ask("GET", path, headers=headers)[0]
+            if status not in (400, 422):  # 422: as Brave words it
+                open_answers.append((headers, path, status))
+    assert open_answers[:3] == []
+    assert server.account(session)["steps"] == 0
+
+
+def test_two_sessions_are_refused_and_one_named_twice_is_one(server: Server) -> None:
+    first, second = server.open(task="first"), server.open(task="second")
+    basic = "Basic " + b64encode(f"{first}:".encode()).decode()
+    same = {"Proxy-Authorization": basic, "X-Webemu-Session": f"{first};marks=off", "Authorization": f"Bearer {first}"}
+    assert server.ask("GET", SEARCH, headers=same)[0] == 200
+    status, _, body = server.ask(
+        "GET", SEARCH, headers={"X-Webemu-Session": first, "Authorization": f"Bearer {second}"}
+    )
+    assert status == 400
+    assert b"names the session" in body
+    assert b"besides the session of the request" in body
+    assert server.account(second)["steps"] == 0
+
+
+def test_a_policy_in_a_header_that_does_not_count_is_refused(server: Server) -> None:
+    policy = encode_inline_policy(b'{"blocked": {"domains": ["site1-1.example"]}}')
+    assert server.ask("GET", SEARCH, headers={"X-Webemu-Session": policy})[0] == 200
+    for headers in ({"Authorization": f"Digest {policy}"}, {"X-Webemu-Session": f'"{policy}"'}, {"X-Key": policy}):
+        assert server.ask("GET", SEARCH, headers=headers)[0] == 400
+
+
+def test_names_that_only_look_alike_are_let_through(server: Server) -> None:
+    session = server.open(task="seen")
+    for headers in (
+        {"User-Agent": f"aws-sdk-go ws-client ws-1 {session}"}, {"Referer": f"http://127.0.0.1/s/{session}/x"},
+        {"Authorization": "Bearer aws-0123456789abcdef01234567"}, {"X-Webemu-Session": "ews-run-7"},
+        {"Cookie": f"last={session}"}, {"X-API-KEY": "ws"},
+    ):  # fmt: skip
+        assert server.ask("GET", SEARCH, headers=headers)[0] == 200, headers
+
+
 def test_a_session_without_a_policy_has_its_day_in_the_native_api_too(server: Server) -> None:
     answers = [
         server.json("GET", SEARCH + parameters, X_Webemu_Session="r1;at=2020-01-01")[1]
