@@ -1,8 +1,9 @@
 """First program inside the network of `webemu run`: brings it up, serves the collection there, and runs the command.
 
 It starts as root of the namespaces with nothing but a loopback interface that is down. DNS, HTTP and TLS have their
-standard ports here and names have addresses that look public (`webemu.api.proxy.namespace_network`), so that programs
-need no settings except the certificate authority. Unix sockets and files are those of the machine.
+standard ports here, names have addresses that look public (`webemu.api.proxy.namespace_network`), and the authority is
+in the stores of certificates (`webemu.api.proxy.namespace_trust`), so that programs need no settings. Unix sockets and
+all other files are those of the machine.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.api.proxy.command import build_exports
 from webemu.api.proxy.mounts import cover_file, hide_folder
 from webemu.api.proxy.namespace_network import open_loopback
+from webemu.api.proxy.namespace_trust import trust_authority
 from webemu.api.proxy.programs import configure_cdx_toolkit
 from webemu.api.proxy.run import restore_ids_command
 from webemu.emulator.config import Network
@@ -56,17 +59,21 @@ def main(arguments: list[str]) -> int:
     root, collection, ids, *command = arguments
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server: subprocess.Popen[bytes] | None = None
+    cleanup = ExitStack()
     try:
         networks = open_loopback()
         override_resolv_conf()
         server = start_server(root, collection, networks)
         trusting = build_exports(Path(root))
+        certificate_file = ensure_authority(Path(root)) / CERTIFICATE_FILE
+        trust_authority(certificate_file, command, os.environ, cleanup)  # while the server starts
         wait_until_healthy(server)
         return run_and_forward_signals([*restore_ids_command(ids), *command], build_environment(trusting))
     except EmulatorError as error:
         print(f"webemu: {error}", file=sys.stderr)
         return 1
     finally:
+        cleanup.close()
         if server:
             stop_server(server)
 

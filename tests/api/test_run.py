@@ -9,12 +9,16 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
+from webemu.api.proxy.certificate_bundles import _find_interpreter, _find_interpreters, find_bundles, find_folders
+from webemu.api.proxy.mounts import ensure_folder
 from webemu.api.proxy.namespace_init import run_and_forward_signals
 from webemu.api.proxy.run import find_unshare_flags
 
@@ -45,6 +49,13 @@ ASKS = {
         "import socket as s; print(s.getaddrinfo('a.example', 443, s.AF_INET, 0, 0, s.AI_ADDRCONFIG)[0][4])"
     ),
 }
+ADDRESSES = "import socket as s; print(*{i[4][0] for i in s.getaddrinfo('a.example', 443)})"
+TRAFILATURA = """
+import time, trafilatura
+start = time.monotonic()
+print(trafilatura.fetch_url("https://a.example/"))
+assert time.monotonic() - start < 5, "the first page stalls"
+"""
 COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} | {
     "curl": ["curl", "-sS", "http://a.example/"],
     "curl, tls": ["curl", "-sS", "https://a.example/"],
@@ -53,6 +64,51 @@ COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} |
     "wget": ["wget", "-q", "-O-", "https://a.example/"],
     "node": ["node", "-e", "fetch('https://a.example/').then(async r => console.log(await r.text()))"],
     "resolv.conf": ["cat", "/etc/resolv.conf"],
+    "all addresses": [sys.executable, "-c", ADDRESSES],
+    "interfaces": ["cat", "/proc/net/dev"],
+    "routes": ["cat", "/proc/net/route"],
+    "trafilatura": [sys.executable, "-c", TRAFILATURA],
+}
+BARE = ["env", "-i", f"PATH={os.environ['PATH']}", "HOME=/nowhere"]
+"""Beginning of a command that none of the variables reaches that `webemu run` sets."""
+BARE_COMMANDS = {
+    "curl": ["curl", "-sS", "https://a.example/"],
+    "wget": ["wget", "-q", "-O-", "https://a.example/"],
+    "urllib": [sys.executable, "-c", ASKS["urllib"]],
+    "aiohttp": [sys.executable, "-c", ASKS["aiohttp"]],
+    "requests": [sys.executable, "-c", ASKS["requests"]],
+    "httpx": [sys.executable, "-c", ASKS["httpx"]],
+    "openssl": [
+        "openssl",
+        "s_client",
+        "-verify_return_error",
+        "-CApath",
+        "/etc/ssl/certs",
+        "-connect",
+        "a.example:443",
+    ],
+    "git": ["git", "ls-remote", "https://a.example/"],
+}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = {
+    "playwright": f"""
+from playwright.sync_api import sync_playwright
+with sync_playwright() as playwright:
+    page = playwright.chromium.launch(executable_path={CHROMIUM!r}).new_page()
+    page.goto("https://a.example/")
+    print(page.inner_text("main"))
+""",
+    "selenium": f"""
+from selenium import webdriver
+options = webdriver.ChromeOptions()
+options.binary_location = {CHROMIUM!r}
+for argument in ("--headless", "--no-sandbox"):
+    options.add_argument(argument)
+driver = webdriver.Chrome(options=options)
+driver.get("https://a.example/")
+print(driver.find_element("tag name", "main").text)
+driver.quit()
+""",
 }
 ALL = """
 import json, subprocess, sys
@@ -75,6 +131,7 @@ def outputs(root: Path) -> dict[str, str]:
     if PROBLEM:
         pytest.skip(f"no network of its own: {PROBLEM}")
     here = {name: command for name, command in COMMANDS.items() if shutil.which(command[0])}
+    here |= {f"bare {name}": [*BARE, *line] for name, line in BARE_COMMANDS.items() if shutil.which(line[0])}
     proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9")
     done = run(line(root, *python(ALL)), input=json.dumps(here), env={**os.environ, **proxies})
     assert done.returncode == 0, done.stderr
@@ -100,6 +157,29 @@ def test_clients_without_settings_see_the_web(outputs: dict[str, str], name: str
     assert outputs[name] == PAGE
 
 
+@pytest.mark.parametrize("name", BARE_COMMANDS)
+def test_the_authority_is_where_programs_look_without_variables(outputs: dict[str, str], name: str) -> None:
+    output = outputs.get(f"bare {name}")
+    if output is None:
+        pytest.skip(f"no {BARE_COMMANDS[name][0]} here")
+    if name == "git":  # which is no client of pages: that it reads the answer is enough
+        assert output.endswith("fatal: repository 'https://a.example/' not found")
+    elif name == "openssl":
+        assert "Verify return code: 0 (ok)" in output
+    else:
+        assert output == PAGE
+
+
+def test_a_library_that_refuses_private_addresses_reads_a_page(outputs: dict[str, str]) -> None:
+    assert outputs["trafilatura"] == PAGE
+
+
+def test_addresses_look_public_and_nothing_leads_out(outputs: dict[str, str]) -> None:
+    assert all(ip_address(text).is_global for text in outputs["all addresses"].split())
+    assert [line.split(":")[0].strip() for line in outputs["interfaces"].splitlines()[2:]] == ["lo"]
+    assert len(outputs["routes"].splitlines()) == 1, "there is a route besides those to this machine itself"
+
+
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
 def test_what_was_not_crawled_leads_nowhere(outputs: dict[str, str]) -> None:
     assert "Could not resolve host: b.example" in outputs["curl, unknown"]
@@ -110,6 +190,67 @@ def test_names_resolve_here_and_for_those_who_want_addresses_configured(outputs:
     assert outputs["resolv.conf"].endswith("nameserver 127.0.0.1")
     assert outputs["needs an address"] == "('22.146.192.128', 443)"
     assert "webemu" not in Path("/etc/resolv.conf").read_text(), "the machine's own file is as it was"
+
+
+@needs_network
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium is installed")
+@pytest.mark.parametrize("library", ["playwright", "selenium"])
+def test_browsers_read_a_page_without_a_flag(root: Path, tmp_path: Path, library: str) -> None:
+    if library == "selenium" and not shutil.which("chromedriver"):
+        pytest.skip("no chromedriver is installed")
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    completed = run(line(root, *python(BROWSERS[library])), env={**os.environ, "HOME": str(tmp_path)})
+    assert completed.stdout.strip() == "The river port.", completed.stderr
+    assert not (tmp_path / ".pki").exists(), "the folder of Chromium's store is gone with the namespace"
+
+
+@needs_network
+def test_nothing_is_trusted_outside(root: Path) -> None:
+    def read_stores() -> list[bytes]:
+        return [bundle.read_bytes() for bundle in find_bundles([sys.executable], os.environ)]
+
+    before, names = read_stores(), [sorted(folder.iterdir()) for folder in find_folders()]
+    inside = "import certifi; print('OUR' if open(certifi.where()).read().endswith(open(sys.argv[1]).read()) else '')"
+    completed = run(line(root, *python("import sys", inside), str(root / "ca/ca.pem")))
+    assert completed.stdout == "OUR\n", completed.stderr
+    assert read_stores() == before
+    assert [sorted(folder.iterdir()) for folder in find_folders()] == names
+
+
+def test_a_folder_to_mount_over_stays_while_another_run_needs_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a/b"
+    with ensure_folder(folder):
+        assert folder.is_dir()
+    assert not folder.parent.exists()
+    with ensure_folder(folder), ExitStack() as other:
+        other.enter_context(ensure_folder(folder))
+    assert not folder.exists()
+    with ExitStack() as other:
+        with ensure_folder(folder):
+            other.enter_context(ensure_folder(folder))
+        assert folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("head", "interpreter"),
+    [
+        ("#!{python}\n", True),
+        ("#!{python} -I\n", True),
+        ("#!/usr/bin/env python3\n", True),
+        ("#!/usr/bin/env -S python3 -I\n", True),
+        ("#!/bin/sh\n'''exec' \"{python}\" \"$0\"", True),
+        ("#!/bin/sh\n", False),
+        ("\x7fELF", False),
+        ("", False),
+    ],
+)
+def test_the_interpreter_of_a_script(tmp_path: Path, head: str, interpreter: bool) -> None:
+    script = tmp_path / "script"
+    script.write_text(head.format(python=sys.executable))
+    script.chmod(0o755)
+    with_it = _find_interpreters(["sh", "-c", f"echo; {script} --help"], os.environ)
+    assert len(with_it) - len(_find_interpreters(["sh"], os.environ)) in ((0, 1) if interpreter else (0,))
+    assert (_find_interpreter(str(script)) is not None) == interpreter
 
 
 @needs_network
