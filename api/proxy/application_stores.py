@@ -15,12 +15,9 @@ from contextlib import ExitStack
 from ctypes import CDLL
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import NoEncryption
-from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
-
 from webemu.api.proxy.mounts import cover_file, cover_folder, ensure_folder
-from webemu.api.proxy.nss_database import LIBRARY, NICKNAME
+from webemu.api.proxy.nss_database import LIBRARY
+from webemu.api.proxy.programs import encode_java_store
 from webemu.emulator.errors import EmulatorError
 
 CHROMIUM_DATABASES = (".pki/nssdb", ".local/share/pki/nssdb")
@@ -86,9 +83,7 @@ def trust_in_java(certificate_file: Path, env: Mapping[str, str]) -> None:
     """Lay a key store that holds an authority alone over that of each Java."""
     stores = list(dict.fromkeys(_list_java_stores(env)))
     if stores:
-        certificate = x509.load_pem_x509_certificate(certificate_file.read_bytes())
-        # Without encryption and checksum, since Java reads this file without a password.
-        content = serialize_java_truststore([PKCS12Certificate(certificate, NICKNAME)], NoEncryption())
+        content = encode_java_store(certificate_file.read_bytes())
         for store in stores:
             cover_file(store, content)
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
+from tests.java import PRINT_PAGE
 from webemu.api.proxy.certificate_bundles import _find_interpreter, _find_interpreters, find_bundles, find_folders
 from webemu.api.proxy.mounts import ensure_folder
 from webemu.api.proxy.namespace_init import run_and_forward_signals
@@ -202,6 +203,15 @@ def test_browsers_read_a_page_without_a_flag(root: Path, tmp_path: Path, library
     completed = run(line(root, *python(BROWSERS[library])), env={**os.environ, "HOME": str(tmp_path)})
     assert completed.stdout.strip() == "The river port.", completed.stderr
     assert not (tmp_path / ".pki").exists(), "the folder of Chromium's store is gone with the namespace"
+
+
+@needs_network
+@pytest.mark.skipif(not shutil.which("javac"), reason="no Java with a compiler is installed")
+def test_java_reads_a_page_without_an_option(root: Path, tmp_path: Path) -> None:
+    source = tmp_path / "Get.java"
+    source.write_text(PRINT_PAGE)
+    completed = run(line(root, "java", str(source), "https://a.example/"))
+    assert completed.stdout.strip() == PAGE, completed.stderr
 
 
 @needs_network
