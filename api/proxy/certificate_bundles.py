@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 SYSTEM_BUNDLES = (
@@ -37,33 +38,37 @@ PROBE = "import json, ssl, sys; print(json.dumps([ssl.get_default_verify_paths()
 PROBE_SECONDS = 20.0
 """Seconds that an interpreter has to answer."""
 MAX_SHEBANG_BYTES = 512
+MAX_WORDS = 50
+"""Words that are looked at in each argument, which may be a whole script."""
+SHELL_MARKS = "'\"();&|"
+"""Characters that may stand around a word in a script."""
 _INTERPRETER_NAME = re.compile(r"(python|pypy)[0-9.]*")
 _SHEBANG = re.compile(r"#! *(?:/usr/bin/env +(?:-S +)?|/bin/sh\n'''exec' )?\"?([^\s\"]+)")
 """Beginning of a script and its interpreter. Paths that are too long for a first line stand in the second, for `sh`."""
 
 
 def find_bundles(command: Sequence[str], env: Mapping[str, str]) -> list[Path]:
-    """Return the existing bundles, each once, with symbolic links resolved."""
+    """Return the bundles that this user can read, each once, with symbolic links resolved."""
     packages = (bundle for paths in _probe(_find_interpreters(command, env), env) for bundle in _list_bundles(paths))
     files = [*map(Path, SYSTEM_BUNDLES), *packages]
-    return list(dict.fromkeys(file.resolve() for file in files if file.is_file()))
+    return list(dict.fromkeys(file.resolve() for file in files if os.access(file, os.R_OK)))
 
 
 def find_folders() -> list[Path]:
-    """Return the existing folders of hashed certificates, each once, with symbolic links resolved."""
-    return list(dict.fromkeys(folder.resolve() for folder in map(Path, SYSTEM_FOLDERS) if folder.is_dir()))
+    """Return the readable folders of hashed certificates, each once, with symbolic links resolved."""
+    return list(dict.fromkeys(folder.resolve() for folder in map(Path, SYSTEM_FOLDERS) if os.access(folder, os.R_OK)))
 
 
 def _find_interpreters(command: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """Return the Python interpreters that a command may start: those that its words name, those of scripts that they
     name, and those that a user means by `python`.
     """
-    words = [word for argument in command for word in argument.split()[:50]]
+    words = [word.strip(SHELL_MARKS) for argument in command for word in argument.split()[:MAX_WORDS]]
     search_path = env.get("PATH", os.defpath)
     named = (program for word in words if (program := shutil.which(word, path=search_path)))
     usual = (shutil.which(name, path=search_path) for name in ("python", "python3", ".venv/bin/python"))
     interpreters = [*map(_find_interpreter, named), *usual, sys.executable]
-    return list(dict.fromkeys(filter(None, interpreters)))
+    return list(dict.fromkeys(str(Path(interpreter).absolute()) for interpreter in interpreters if interpreter))
 
 
 def _find_interpreter(program: str) -> str | None:
@@ -81,12 +86,13 @@ def _find_interpreter(program: str) -> str | None:
 
 def _probe(interpreters: Iterable[str], env: Mapping[str, str]) -> Iterator[list[str]]:
     """Yield what each interpreter prints, which all do at the same time. One that fails is left out."""
-    commands = [[interpreter, "-c", PROBE] for interpreter in interpreters]
-    null = subprocess.DEVNULL
-    processes = [
-        subprocess.Popen(command, env=dict(env), stdin=null, stdout=subprocess.PIPE, stderr=null)
-        for command in commands
-    ]
+    null, processes = subprocess.DEVNULL, []
+    for interpreter in interpreters:
+        with suppress(OSError):  # it is no program after all
+            # In the root folder, since Python would import modules of the probe from the current one.
+            command = [interpreter, "-c", PROBE]
+            process = subprocess.Popen(command, env=dict(env), cwd="/", stdin=null, stdout=subprocess.PIPE, stderr=null)
+            processes.append(process)
     for process in processes:
         try:
             yield json.loads(process.communicate(timeout=PROBE_SECONDS)[0])

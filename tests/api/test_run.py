@@ -14,10 +14,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from tests.java import PRINT_PAGE
+from webemu.api.proxy import namespace_trust
 from webemu.api.proxy.certificate_bundles import _find_interpreter, _find_interpreters, find_bundles, find_folders
 from webemu.api.proxy.mounts import ensure_folder
 from webemu.api.proxy.namespace_init import run_and_forward_signals
@@ -261,6 +263,25 @@ def test_the_interpreter_of_a_script(tmp_path: Path, head: str, interpreter: boo
     with_it = _find_interpreters(["sh", "-c", f"echo; {script} --help"], os.environ)
     assert len(with_it) - len(_find_interpreters(["sh"], os.environ)) in ((0, 1) if interpreter else (0,))
     assert (_find_interpreter(str(script)) is not None) == interpreter
+
+
+def test_an_interpreter_that_cannot_be_asked_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "python").write_text("neither a script nor a program")
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "json.py").write_text("raise SystemExit('a module of the user')")
+    monkeypatch.chdir(tmp_path)
+    assert Path(certifi.where()).resolve() in find_bundles(["python", "x.py"], {"PATH": str(tmp_path)})
+
+
+def test_a_store_that_cannot_be_covered_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise PermissionError(13, "Permission denied", "/nowhere/.pki")
+
+    monkeypatch.setattr(namespace_trust, "_list_steps", lambda *_: [fail, fail])
+    namespace_trust.trust_authority(tmp_path / "ca.pem", [], {}, ExitStack())
+    assert capsys.readouterr().err.count("will not trust the authority") == 2
 
 
 @needs_network
