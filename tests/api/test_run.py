@@ -8,29 +8,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
-from tests.crawls import CaptureSpec, html, ingest, write
-from tests.java import PRINT_PAGE
-from webemu.api.proxy import namespace_trust
-from webemu.api.proxy.certificate_bundles import _find_interpreter, _find_interpreters, find_bundles, find_folders
-from webemu.api.proxy.mounts import ensure_folder
+from tests.sealed_runs import PAGE, PROBLEM, ingest_page, line, needs_network, python, run
 from webemu.api.proxy.namespace_init import run_and_forward_signals
-from webemu.api.proxy.run import find_unshare_flags
 
-PAGE = html("Harbour", "The river port.")
-WEBEMU = [sys.executable, "-m", "webemu.emulator.cli"]
 AS_USER = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
 """Root who may make a network only in a user namespace of his own, as all others may."""
-PROBLEM = find_unshare_flags()[2]
-needs_network = pytest.mark.skipif(bool(PROBLEM), reason=f"no network of its own: {PROBLEM}")
 needs_setpriv = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 TELL = "print(json.load(u.urlopen('http://webemu:8800/v1/stats'))['process']['pid'], flush=True)"
 """The process id of the server."""
@@ -92,27 +81,6 @@ BARE_COMMANDS = {
     ],
     "git": ["git", "ls-remote", "https://a.example/"],
 }
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-BROWSERS = {
-    "playwright": f"""
-from playwright.sync_api import sync_playwright
-with sync_playwright() as playwright:
-    page = playwright.chromium.launch(executable_path={CHROMIUM!r}).new_page()
-    page.goto("https://a.example/")
-    print(page.inner_text("main"))
-""",
-    "selenium": f"""
-from selenium import webdriver
-options = webdriver.ChromeOptions()
-options.binary_location = {CHROMIUM!r}
-for argument in ("--headless", "--no-sandbox"):
-    options.add_argument(argument)
-driver = webdriver.Chrome(options=options)
-driver.get("https://a.example/")
-print(driver.find_element("tag name", "main").text)
-driver.quit()
-""",
-}
 ALL = """
 import json, subprocess, sys
 run = lambda command: subprocess.run(command, capture_output=True, text=True)
@@ -122,10 +90,8 @@ print(json.dumps({name: done.stdout + done.stderr for name, done in completed.it
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("run")
-    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", PAGE)]))
-    return root
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield from ingest_page(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
@@ -139,18 +105,6 @@ def outputs(root: Path) -> dict[str, str]:
     done = run(line(root, *python(ALL)), input=json.dumps(here), env={**os.environ, **proxies})
     assert done.returncode == 0, done.stderr
     return {name: output.strip() for name, output in json.loads(done.stdout).items()}
-
-
-def line(root: Path, *command: str) -> list[str]:
-    return [*WEBEMU, "run", "--root", str(root), "--collection", "c", "--", *command]
-
-
-def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-
-
-def python(*lines: str) -> list[str]:
-    return [sys.executable, "-c", "\n".join(lines)]
 
 
 @pytest.mark.parametrize("name", [*list(ASKS)[:5], "curl", "curl, tls", "wget", "node"])
@@ -193,95 +147,6 @@ def test_names_resolve_here_and_for_those_who_want_addresses_configured(outputs:
     assert outputs["resolv.conf"].endswith("nameserver 127.0.0.1")
     assert outputs["needs an address"] == "('22.146.192.128', 443)"
     assert "webemu" not in Path("/etc/resolv.conf").read_text(), "the machine's own file is as it was"
-
-
-@needs_network
-@pytest.mark.skipif(not CHROMIUM, reason="no chromium is installed")
-@pytest.mark.parametrize("library", ["playwright", "selenium"])
-def test_browsers_read_a_page_without_a_flag(root: Path, tmp_path: Path, library: str) -> None:
-    if library == "selenium" and not shutil.which("chromedriver"):
-        pytest.skip("no chromedriver is installed")
-    pytest.importorskip(library, reason=f"{library} is not installed")
-    completed = run(line(root, *python(BROWSERS[library])), env={**os.environ, "HOME": str(tmp_path)})
-    assert completed.stdout.strip() == "The river port.", completed.stderr
-    assert not (tmp_path / ".pki").exists(), "the folder of Chromium's store is gone with the namespace"
-
-
-@needs_network
-@pytest.mark.skipif(not shutil.which("javac"), reason="no Java with a compiler is installed")
-def test_java_reads_a_page_without_an_option(root: Path, tmp_path: Path) -> None:
-    source = tmp_path / "Get.java"
-    source.write_text(PRINT_PAGE)
-    completed = run(line(root, "java", str(source), "https://a.example/"))
-    assert completed.stdout.strip() == PAGE, completed.stderr
-
-
-@needs_network
-def test_nothing_is_trusted_outside(root: Path) -> None:
-    def read_stores() -> list[bytes]:
-        return [bundle.read_bytes() for bundle in find_bundles([sys.executable], os.environ)]
-
-    before, names = read_stores(), [sorted(folder.iterdir()) for folder in find_folders()]
-    inside = "import certifi; print('OUR' if open(certifi.where()).read().endswith(open(sys.argv[1]).read()) else '')"
-    completed = run(line(root, *python("import sys", inside), str(root / "ca/ca.pem")))
-    assert completed.stdout == "OUR\n", completed.stderr
-    assert read_stores() == before
-    assert [sorted(folder.iterdir()) for folder in find_folders()] == names
-
-
-def test_a_folder_to_mount_over_stays_while_another_run_needs_it(tmp_path: Path) -> None:
-    folder = tmp_path / "a/b"
-    with ensure_folder(folder):
-        assert folder.is_dir()
-    assert not folder.parent.exists()
-    with ensure_folder(folder), ExitStack() as other:
-        other.enter_context(ensure_folder(folder))
-    assert not folder.exists()
-    with ExitStack() as other:
-        with ensure_folder(folder):
-            other.enter_context(ensure_folder(folder))
-        assert folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("head", "interpreter"),
-    [
-        ("#!{python}\n", True),
-        ("#!{python} -I\n", True),
-        ("#!/usr/bin/env python3\n", True),
-        ("#!/usr/bin/env -S python3 -I\n", True),
-        ("#!/bin/sh\n'''exec' \"{python}\" \"$0\"", True),
-        ("#!/bin/sh\n", False),
-        ("\x7fELF", False),
-        ("", False),
-    ],
-)
-def test_the_interpreter_of_a_script(tmp_path: Path, head: str, interpreter: bool) -> None:
-    script = tmp_path / "script"
-    script.write_text(head.format(python=sys.executable))
-    script.chmod(0o755)
-    with_it = _find_interpreters(["sh", "-c", f"echo; {script} --help"], os.environ)
-    assert len(with_it) - len(_find_interpreters(["sh"], os.environ)) in ((0, 1) if interpreter else (0,))
-    assert (_find_interpreter(str(script)) is not None) == interpreter
-
-
-def test_an_interpreter_that_cannot_be_asked_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "python").write_text("neither a script nor a program")
-    (tmp_path / "python").chmod(0o755)
-    (tmp_path / "json.py").write_text("raise SystemExit('a module of the user')")
-    monkeypatch.chdir(tmp_path)
-    assert Path(certifi.where()).resolve() in find_bundles(["python", "x.py"], {"PATH": str(tmp_path)})
-
-
-def test_a_store_that_cannot_be_covered_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail() -> None:
-        raise PermissionError(13, "Permission denied", "/nowhere/.pki")
-
-    monkeypatch.setattr(namespace_trust, "_list_steps", lambda *_: [fail, fail])
-    namespace_trust.trust_authority(tmp_path / "ca.pem", [], {}, ExitStack())
-    assert capsys.readouterr().err.count("will not trust the authority") == 2
 
 
 @needs_network
