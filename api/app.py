@@ -97,6 +97,7 @@ class App:
             self.serve_web, self._web.is_captured_host, TlsContextCache(config.root), self._native.try_inline
         )
         """Functions that the protocols of `webemu.api.proxy` need; they find them under this attribute."""
+        self._host_networks = config.host_networks
         self.dns_server = DnsServer(config.host, config.dns_port, self.answer_dns) if config.dns_port else None
         """DNS server if one is configured; opened and closed together with the application."""
         self.owns_process = False
@@ -134,7 +135,7 @@ class App:
 
     def answer_dns(self, packet: bytes, local_address: Address) -> bytes:
         """Return the DNS response to a packet that arrived at `local_address`; empty if none is due."""
-        return answer(packet, local_address, self._is_resolvable)
+        return answer(packet, local_address, self._is_resolvable, self._host_networks)
 
     def _is_resolvable(self, name: str) -> bool:
         """True if DNS resolves a name to this server.

@@ -71,6 +71,13 @@ DnsPortOption = Annotated[
         help="DNS port; captured host names resolve to this server; 0 disables it. [default: 0]", min=0, max=65535
     ),
 ]
+DnsNetworksOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Networks in which DNS gives each host an address, such as 22.0.0.0/8; they must be routed to this "
+        "server. [default: none]"
+    ),
+]
 WorkersOption = Annotated[int | None, typer.Option(help="Number of serving processes. [default: 1]", min=1)]
 CacheMbOption = Annotated[
     int | None, typer.Option(min=0, help="Cache of rendered responses, in MB per process. [default: 64]")
@@ -103,6 +110,7 @@ def serve(
     web_ports: WebPortsOption = None,
     uds: UdsOption = None,
     dns_port: DnsPortOption = None,
+    dns_networks: DnsNetworksOption = None,
     workers: WorkersOption = None,
     cache_mb: CacheMbOption = None,
     log_format: LogFormatOption = None,
@@ -123,7 +131,8 @@ def serve(
       webemu serve --collection mine --ray auto --workers 4
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
-    flags |= {"dns_port": dns_port, "workers": workers, "cache_mb": cache_mb, "log_format": log_format}
+    flags |= {"dns_port": dns_port, "dns_networks": dns_networks, "workers": workers, "cache_mb": cache_mb}
+    flags |= {"log_format": log_format}
     config = load_config(flags)
     if ray:
         _require_collection(config, wait)
@@ -245,8 +254,13 @@ def print_addresses(config: Config, listeners: list[socket.socket]) -> None:
         path = config.socket_path.absolute()
         print(f"webemu: also for this user on unix://{quote(str(path))}", flush=True)
     print(f"webemu: reader of result records: {describe_reader()}", flush=True)
-    if not ipaddress.ip_address(name.partition("%")[0]).is_loopback:
+    if not ipaddress.ip_address(name.partition("%")[0]).is_loopback and not _is_loopback_only():
         print(
             f"webemu: {name} is not a loopback address: anyone who can reach it can read the collection",
             file=sys.stderr,
         )
+
+
+def _is_loopback_only() -> bool:
+    """True if the network has no interface but the loopback, as in `webemu run`: nobody else reaches this server."""
+    return [name for _, name in socket.if_nameindex()] == ["lo"]

@@ -11,10 +11,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import TypeAlias
 
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.logs import LOG_FORMATS
+
+Network: TypeAlias = IPv4Network | IPv6Network
 
 COLLECTION_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of collections, which are also folder names."""
@@ -32,6 +36,8 @@ OTHER_VARIABLES = frozenset(
 """Variables with the prefix that are not settings; any other one is taken for a misspelled setting."""
 WEB_PORTS_PATTERN = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
 """Values of `web_ports`: none, empty, or numbers with commas between them."""
+MIN_HOST_BITS = 8
+"""Fewest bits that a network of `dns_networks` leaves for hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ class Config:
     """Path of a Unix domain socket that the server also listens on, for clients on the same machine."""
     dns_port: int = 0
     """DNS listener port (UDP and TCP); captured host names resolve to this server; 0 disables it."""
+    dns_networks: str = "none"
+    """Networks, such as `22.0.0.0/8`, in which DNS gives each host an address; `none` gives all hosts the server's."""
     workers: int = 1
     """Number of processes that serve or ingest."""
     cache_mb: int = 64
@@ -82,6 +90,11 @@ class Config:
             raise BadRequest(
                 f"web_ports must be numbers between 0 and 65535, got {self.web_ports!r}",
                 action="separate them with commas, as in 80,443; none disables them",
+            )
+        if not self._has_usable_networks():
+            raise BadRequest(
+                f"dns_networks must be networks of 256 addresses or more, got {self.dns_networks!r}",
+                action="write them as in 22.0.0.0/8,2608::/32; none disables them",
             )
         for name, number, minimum in [
             ("workers", self.workers, 1),
@@ -124,6 +137,20 @@ class Config:
     def further_ports(self) -> tuple[int, ...]:
         """The ports of `web_ports` as numbers."""
         return tuple(int(digits) for digits in re.findall("[0-9]+", self.web_ports))
+
+    @property
+    def host_networks(self) -> tuple[Network, ...]:
+        """The networks of `dns_networks`."""
+        names = () if self.dns_networks == "none" else filter(None, map(str.strip, self.dns_networks.split(",")))
+        return tuple(map(ip_network, names))
+
+    def _has_usable_networks(self) -> bool:
+        """True if `dns_networks` can be parsed and each network has room for hosts."""
+        try:
+            networks = self.host_networks
+        except ValueError:
+            return False
+        return all(network.max_prefixlen - network.prefixlen >= MIN_HOST_BITS for network in networks)
 
 
 def load_config(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Config:

@@ -12,7 +12,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
-from webemu.api.proxy.programs import configure_cdx_toolkit, configure_wget
+from webemu.api.proxy.client_flags import describe_flags
+from webemu.api.proxy.programs import configure_cdx_toolkit, configure_wget, write_java_store
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.options import RootOption
@@ -72,8 +73,9 @@ def env(
     """Print shell exports that route programs through webemu: the server as their proxy, its authority trusted.
 
     They work for curl, GNU wget, git, pip, Python (requests, httpx, urllib, aiohttp with trust_env), Node from 22.21
-    and others. Libraries on aiohttp that do not set trust_env (LangChain's and LlamaIndex's asynchronous readers) and
-    older Nodes read no proxy from the environment: start them with "webemu run".
+    and others. Comments after the exports name the flags that other clients need: browsers, Playwright, Selenium,
+    Puppeteer, Java. Libraries on aiohttp that do not set trust_env (LangChain's and LlamaIndex's asynchronous readers)
+    and older Nodes read no proxy from the environment: start them with "webemu run", where no client needs a flag.
 
         eval "$(webemu env)"
 
@@ -82,5 +84,10 @@ def env(
     if not server.startswith(("http://", "https://")):
         action = "give the URL of the server: --server http://127.0.0.1:8800"
         raise BadRequest(f"{server!r} is not the URL of a proxy", action=action)
-    for name, value in build_exports(load_config({"root": root}).root, server).items():
+    folder = load_config({"root": root}).root
+    write_java_store(ensure_authority(folder))
+    for name, value in build_exports(folder, server).items():
         print(f"export {name}={shlex.quote(value)}")
+    # Last, because without the quotes of eval "$(webemu env)" everything after the first # is a comment.
+    for line in describe_flags(ensure_authority(folder).resolve(), server):
+        print(f"# {line}")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import TypeAlias
 
 from dnslib import AAAA, CLASS, EDNS0, PTR, QTYPE, RCODE, RR, SOA, A, DNSBuffer, DNSHeader, DNSQuestion, DNSRecord
 
+from webemu.api.proxy.host_addresses import assign_addresses
+from webemu.emulator.config import Network
 from webemu.emulator.errors import EmulatorError
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -35,8 +37,13 @@ _SERVER_NAME = "webemu"
 """Name of this server itself."""
 
 
-def answer(packet: bytes, local_address: Address, is_captured_host: HostCheck) -> bytes:
-    """Return the packet to send back; empty if none is due. The question was sent to `local_address`."""
+def answer(
+    packet: bytes, local_address: Address, is_captured_host: HostCheck, networks: Sequence[Network] = ()
+) -> bytes:
+    """Return the packet to send back; empty if none is due. The question was sent to `local_address`.
+
+    Captured hosts have an address in each network, or, if there is no network, `local_address`.
+    """
     if not _HEADER_BYTES <= len(packet) <= MAX_PACKET_BYTES or packet[2] & 0x80:
         return b""
     try:
@@ -47,7 +54,7 @@ def answer(packet: bytes, local_address: Address, is_captured_host: HostCheck) -
         if header.q != 1:
             return _error_packet(packet, RCODE.FORMERR)
         question = DNSQuestion.parse(buffer)
-        reply = _build_reply(header, question, local_address, is_captured_host)
+        reply = _build_reply(header, question, local_address, is_captured_host, networks)
         if header.ar and packet[buffer.offset :].startswith(_OPT_PREFIX):
             reply.add_ar(EDNS0(udp_len=MAX_PACKET_BYTES))
         return bytes(reply.pack())
@@ -56,7 +63,11 @@ def answer(packet: bytes, local_address: Address, is_captured_host: HostCheck) -
 
 
 def _build_reply(
-    header: DNSHeader, question: DNSQuestion, local_address: Address, is_captured_host: HostCheck
+    header: DNSHeader,
+    question: DNSQuestion,
+    local_address: Address,
+    is_captured_host: HostCheck,
+    networks: Sequence[Network],
 ) -> DNSRecord:
     """Return the response to a question: records, NXDOMAIN, or SERVFAIL while no snapshot is open."""
     reply_header = DNSHeader(id=header.id, bitmap=0, qr=1, aa=1, ra=1, rd=header.rd)
@@ -65,7 +76,7 @@ def _build_reply(
         reply_header.rcode = RCODE.REFUSED
         return reply
     try:
-        records = _find_records(_decode_name(question.qname.label), local_address, is_captured_host)
+        records = _find_records(_decode_name(question.qname.label), local_address, is_captured_host, networks)
     except EmulatorError:
         reply_header.rcode = RCODE.SERVFAIL
         return reply
@@ -87,7 +98,7 @@ def _build_reply(
 
 
 def _find_records(
-    name: str | None, local_address: Address, is_captured_host: HostCheck
+    name: str | None, local_address: Address, is_captured_host: HostCheck, networks: Sequence[Network]
 ) -> list[tuple[int, A | AAAA | PTR]] | None:
     """Return type and data of all records of a name; None if the name does not exist."""
     if name == "":  # the root: some resolvers ask for it first
@@ -101,7 +112,11 @@ def _find_records(
         return [(QTYPE.PTR, PTR(pointers[name]))] if name in pointers else None
     if name == "localhost" or name.endswith(".localhost"):
         return [_address_record(one) for one in _LOOPBACK]
-    return [_address_record(local_address)] if name == _SERVER_NAME or is_captured_host(name) else None
+    if name == _SERVER_NAME:
+        return [_address_record(local_address)]
+    if not is_captured_host(name):
+        return None
+    return [_address_record(one) for one in assign_addresses(name, networks) or [local_address]]
 
 
 def _address_record(address: Address) -> tuple[int, A | AAAA]:

@@ -1,36 +1,38 @@
 """First program inside the network of `webemu run`: brings it up, serves the collection there, and runs the command.
 
 It starts as root of the namespaces with nothing but a loopback interface that is down. DNS, HTTP and TLS have their
-standard ports here, so that programs need no settings except the certificate authority. Unix sockets and files are
-those of the machine.
+standard ports here, names have addresses that look public (`webemu.api.proxy.namespace_network`), and the authority is
+in the stores of certificates (`webemu.api.proxy.namespace_trust`), so that programs need no settings. Unix sockets and
+all other files are those of the machine.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.api.proxy.command import build_exports
+from webemu.api.proxy.mounts import cover_file, hide_folder
+from webemu.api.proxy.namespace_network import open_loopback
+from webemu.api.proxy.namespace_trust import trust_authority
 from webemu.api.proxy.programs import configure_cdx_toolkit
 from webemu.api.proxy.run import restore_ids_command
+from webemu.emulator.config import Network
 from webemu.emulator.demo import is_healthy
 from webemu.emulator.errors import EmulatorError
 
 ADDRESS, PORT = "127.0.0.1", 8800
-SERVER_OPTIONS = ["--host", ADDRESS, "--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
+SERVER_OPTIONS = ["--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
 """Options of `webemu serve` inside the network."""
 START_SECONDS, STOP_SECONDS = 60.0, 20.0
 """Seconds that the server has to answer, and to end."""
@@ -49,11 +51,6 @@ PROXY_VARIABLES = {
 """Variables of the caller that must not reach the command: the caller may be in another network."""
 FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that are passed on to the command."""
-ALIAS_ADDRESS = "192.0.2.1"
-"""Second address of the loopback interface (RFC 5737). With 127.0.0.1 alone, AI_ADDRCONFIG of getaddrinfo(3) takes the
-machine to have no IPv4.
-"""
-_SIOCSIFADDR, _SIOCSIFFLAGS, _IFF_UP = 0x8916, 0x8914, 0x1
 _PR_SET_PDEATHSIG = 1
 
 
@@ -62,25 +59,23 @@ def main(arguments: list[str]) -> int:
     root, collection, ids, *command = arguments
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server: subprocess.Popen[bytes] | None = None
+    cleanup = ExitStack()
     try:
-        bring_up_loopback()
+        networks = open_loopback()
         override_resolv_conf()
-        server = start_server(root, collection)
-        return run_and_forward_signals([*restore_ids_command(ids), *command], build_environment(Path(root)))
+        server = start_server(root, collection, networks)
+        trusting = build_exports(Path(root))
+        certificate_file = ensure_authority(Path(root)) / CERTIFICATE_FILE
+        trust_authority(certificate_file, command, os.environ, cleanup)  # while the server starts
+        wait_until_healthy(server)
+        return run_and_forward_signals([*restore_ids_command(ids), *command], build_environment(trusting))
     except EmulatorError as error:
         print(f"webemu: {error}", file=sys.stderr)
         return 1
     finally:
+        cleanup.close()
         if server:
             stop_server(server)
-
-
-def bring_up_loopback() -> None:
-    """Bring the loopback interface up and give it its second address, netdevice(7)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", _IFF_UP))
-        address = struct.pack("HH4s", socket.AF_INET, 0, socket.inet_aton(ALIAS_ADDRESS))
-        fcntl.ioctl(any_socket, _SIOCSIFADDR, struct.pack("16s8s16x", b"lo:1", address))
 
 
 def override_resolv_conf() -> None:
@@ -90,57 +85,44 @@ def override_resolv_conf() -> None:
     hidden = {Path(name).resolve() for name in RESOLVER_FOLDERS if Path(name).is_dir()}
     target = RESOLV_CONF.resolve()
     for folder in hidden:
-        _mount("-t", "tmpfs", "-o", "mode=755,size=64k", "webemu", str(folder))
+        hide_folder(folder)
     if any(folder in target.parents for folder in hidden):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
     if target.exists():  # without the file, 127.0.0.1 is asked anyway, resolv.conf(5)
-        with tempfile.NamedTemporaryFile("w") as file:
-            file.write(f"# by webemu run\nnameserver {ADDRESS}\n")
-            file.flush()
-            Path(file.name).chmod(0o644)
-            _mount("--bind", file.name, str(target))
+        cover_file(target, f"# by webemu run\nnameserver {ADDRESS}\n".encode())
 
 
-def _mount(*arguments: str) -> None:
-    """Run mount(8). Raises EmulatorError if it fails."""
-    completed = subprocess.run(["mount", *arguments], capture_output=True, text=True)
-    if completed.returncode:
-        raise EmulatorError(f"mount {' '.join(arguments)}: {completed.stderr.strip()}")
-
-
-def start_server(root: str, collection: str) -> subprocess.Popen[bytes]:
-    """Start the server and return it once it answers. It ends with this process, however that ends.
-
-    Raises:
-        EmulatorError: it ended, or did not answer in time.
+def start_server(root: str, collection: str, networks: Sequence[Network]) -> subprocess.Popen[bytes]:
+    """Start the server, whose host names have addresses in these networks. It ends with this process, however that
+    ends.
     """
     command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "webemu.emulator.cli",
-        "serve",
-        "--root",
-        root,
-        "--collection",
-        collection,
-        *SERVER_OPTIONS,
+        *[sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--root", root, "--collection", collection],
+        *["--host", "::" if any(network.version == 6 for network in networks) else "0.0.0.0"],
+        *["--dns-networks", ",".join(map(str, networks)), *SERVER_OPTIONS],
     ]
-    server = subprocess.Popen(
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         start_new_session=True,  # signals of the terminal are for the command
         preexec_fn=_end_with_parent,
     )
+
+
+def wait_until_healthy(server: subprocess.Popen[bytes]) -> None:
+    """Wait until the server answers.
+
+    Raises:
+        EmulatorError: it ended, or did not answer in time.
+    """
     deadline = time.monotonic() + START_SECONDS
     while not is_healthy(PORT):
         if server.poll() is not None or time.monotonic() > deadline:
             stop_server(server)
             raise EmulatorError("the server did not start; see its messages above")
         time.sleep(0.05)
-    return server
 
 
 def _end_with_parent() -> None:
@@ -160,11 +142,11 @@ def stop_server(server: subprocess.Popen[bytes]) -> None:
     server.wait()
 
 
-def build_environment(root: Path) -> dict[str, str]:
-    """Return the caller's environment without proxies, with the authority trusted."""
+def build_environment(trusting: dict[str, str]) -> dict[str, str]:
+    """Return the caller's environment without proxies, with the variables of programs that trust the authority."""
     inherited = {name: value for name, value in os.environ.items() if name.upper() not in PROXY_VARIABLES}
     server = f"http://{ADDRESS}:{PORT}"
-    return inherited | build_exports(root) | configure_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
+    return inherited | trusting | configure_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
 
 
 def run_and_forward_signals(command: list[str], env: dict[str, str]) -> int:

@@ -1,4 +1,4 @@
-"""Environment variables for single programs that need more than proxy and authority: wget and cdx_toolkit."""
+"""Settings of single programs that need more than variables for proxy and authority: wget, Java and cdx_toolkit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import NoEncryption
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
+
 from webemu.api.proxy.authority import CERTIFICATE_FILE
+from webemu.api.proxy.client_flags import JAVA_STORE_FILE
 
 WGETRC, SYSTEM_WGETRC = "wgetrc", Path("/etc/wgetrc")
 RETRY_INTERVAL_SECONDS = "0.01"
@@ -28,9 +33,9 @@ def configure_wget(folder: Path) -> dict[str, str]:
     is empty.
     """
     file = folder / WGETRC
-    content = _read_text(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE_FILE}\n"
+    content = _read_bytes(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE_FILE}\n".encode()
     try:
-        if _read_text(file) != content:
+        if _read_bytes(file) != content:
             _replace_file(file, content)
     except OSError as error:
         hint = f"run it with --ca-certificate={folder / CERTIFICATE_FILE}"
@@ -39,19 +44,42 @@ def configure_wget(folder: Path) -> dict[str, str]:
     return {"SYSTEM_WGETRC": str(file)}
 
 
-def _read_text(file: Path) -> str:
+def write_java_store(folder: Path) -> None:
+    """Write a key store of the authority beside its certificate, for Java, which reads no PEM file.
+
+    If the file cannot be written, a warning goes to standard error.
+    """
+    file = folder / JAVA_STORE_FILE
+    if file.exists():
+        return
+    try:
+        _replace_file(file, encode_java_store((folder / CERTIFICATE_FILE).read_bytes()))
+    except OSError as error:
+        print(f"webemu: Java will not trust the authority: cannot write {file} ({error})", file=sys.stderr)
+
+
+def encode_java_store(pem: bytes) -> bytes:
+    """Return a key store in PKCS #12 that holds one certificate, as one of Java's trusted authorities.
+
+    It has neither encryption nor checksum, since Java reads its file of authorities without a password.
+    """
+    certificate = PKCS12Certificate(x509.load_pem_x509_certificate(pem), b"webemu")
+    return serialize_java_truststore([certificate], NoEncryption())
+
+
+def _read_bytes(file: Path) -> bytes:
     """Return the content of a file; empty if it cannot be read."""
     try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape")
+        return file.read_bytes()
     except OSError:
-        return ""
+        return b""
 
 
-def _replace_file(file: Path, content: str) -> None:
+def _replace_file(file: Path, content: bytes) -> None:
     """Replace a file in one step: a program that starts meanwhile reads the old or the new content."""
-    with tempfile.TemporaryDirectory(prefix=".wgetrc-", dir=file.parent) as folder:
-        temporary = Path(folder, WGETRC)
-        temporary.write_text(content, encoding="utf-8", errors="surrogateescape")
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent) as folder:
+        temporary = Path(folder, file.name)
+        temporary.write_bytes(content)
         temporary.chmod(0o600)
         temporary.replace(file)
 

@@ -48,8 +48,9 @@ def run(
 ) -> None:
     """Run a command in a network of its own, where every name leads to the emulated web and nothing leads out.
 
-    Needs no running server, no proxy settings and no root. The command sees the same files, keeps your standard input
-    and output, and its exit status is passed on; 2 means that the machine does not allow such a network.
+    Needs no running server, no proxy settings and no root. Names have addresses that look public, and programs trust
+    the emulated web's certificates without a flag. The command sees the same files, keeps your standard input and
+    output, and its exit status is passed on; 2 means that the machine does not allow such a network.
 
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
     """

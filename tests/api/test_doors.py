@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import ssl
@@ -21,8 +22,10 @@ from typing import Any
 import httpx
 import pytest
 from playwright._impl._driver import compute_driver_executable
+from playwright.sync_api import sync_playwright
 from warcio.archiveiterator import ArchiveIterator
 
+from tests.java import PRINT_PAGE
 from webemu.api.proxy.command import build_exports
 
 WIKI = "https://en.openlexicon.org"
@@ -45,6 +48,8 @@ PROGRAMS = {
     ),
 }
 SHOW_RESULT = "\nimport hashlib; print(s, hashlib.sha1(b).hexdigest(), h.get('Server'), h.get('X-Webemu-Reason'))"
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 needs_wget = pytest.mark.skipif(not shutil.which("wget"), reason="no wget")
 
@@ -414,8 +419,40 @@ def test_certificates_name_the_host_and_verify(door: Door) -> None:
     assert b"CN = www.any.example" in completed.stdout or b"CN=www.any.example" in completed.stdout
 
 
+@pytest.mark.parametrize("expansion", ['"$(cat {})"', "$(cat {})"])
+def test_the_flags_of_other_clients_do_no_harm_in_a_shell(door: Door, tmp_path: Path, expansion: str) -> None:
+    """They follow the exports as comments, so that even without quotes every variable is set."""
+    output = webemu("env", "--root", str(door.root), "--server", f"http://127.0.0.1:{door.port}")
+    assert "#   Playwright: browser.new_context(ignore_https_errors=True)" in output
+    (tmp_path / "env").write_text(output)
+    script = f"eval {expansion.format(tmp_path / 'env')}; env"
+    variables = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
+    exports = re.findall(r"^export (.*)$", output, re.MULTILINE)
+    assert set(exports) <= set(variables)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium is installed")
+def test_playwright_needs_the_flag_that_is_printed(door: Door) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, env=door.env)
+        page = browser.new_context(ignore_https_errors=True).new_page()
+        page.goto(f"{WIKI}/wiki/Main_Page")
+        assert "OpenLexicon" in page.inner_text("body")
+        browser.close()
+
+
+@pytest.mark.skipif(not shutil.which("javac"), reason="no Java with a compiler is installed")
+def test_java_needs_the_options_that_are_printed(door: Door, tmp_path: Path) -> None:
+    output = webemu("env", "--root", str(door.root), "--server", f"http://127.0.0.1:{door.port}")
+    command = shlex.split(output.partition("#   Java: ")[2].partition("\n")[0])
+    source = tmp_path / "Get.java"
+    source.write_text(PRINT_PAGE)
+    done = subprocess.run([*command, str(source), f"{WIKI}/wiki/Main_Page"], capture_output=True, text=True)
+    assert "OpenLexicon" in done.stdout, done.stderr
+
+
 def test_the_key_is_its_owners_alone(door: Door, tmp_path: Path) -> None:
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (door.root / "ca").iterdir()}
-    assert modes == {"ca.key": 0o600, "ca.pem": 0o600, "wgetrc": 0o600}
+    assert modes == {"ca.key": 0o600, "ca.p12": 0o600, "ca.pem": 0o600, "wgetrc": 0o600}
     assert "PRIVATE" not in webemu("ca", "--root", str(door.root), "--export", str(tmp_path / "copy.pem"))
     assert (tmp_path / "copy.pem").read_bytes() == Path(door.ca).read_bytes()

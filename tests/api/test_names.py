@@ -8,7 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
@@ -24,7 +24,7 @@ from webemu.api.proxy.authority import ensure_authority
 from webemu.api.proxy.dns_answers import MAX_PACKET_BYTES, Address, answer
 from webemu.api.proxy.dns_server import DnsServer, check_dns_port
 from webemu.api.proxy.listener import _first_unprivileged_port
-from webemu.emulator.config import Config
+from webemu.emulator.config import Config, Network
 from webemu.emulator.errors import BadRequest
 
 HERE = IPv4Address("10.88.0.53")
@@ -70,6 +70,39 @@ def test_what_is_there(name: str, kind: str, here: Address, expected: list[str])
     assert [QTYPE[record.rtype] for record in reply.auth] == ([] if expected else ["SOA"])
     assert str(reply.q.qname) == (name if name == "." else f"{name}."), "the name is repeated as it was spelled"
     assert (reply.header.qr, reply.header.aa, reply.header.ra) == (1, 1, 1)
+
+
+NETWORKS = Config(dns_networks="22.0.0.0/8, 2608::/32").host_networks
+
+
+def ask_networks(name: str, kind: str, networks: Sequence[Network] = NETWORKS) -> list[str]:
+    packet = DNSRecord.question(name, kind).pack()
+    return values(DNSRecord.parse(answer(packet, HERE, lambda host: host.endswith("example"), networks)))
+
+
+def test_each_name_has_an_address_of_its_own_in_each_network() -> None:
+    assert ask_networks("a.example", "A") == ask_networks("A.eXaMple", "A") == ["22.146.192.128"]
+    assert ask_networks("a.example", "AAAA") == ["2608:0:71a0:24da:ae06:f316:4492:c048"]
+    assert ask_networks("a.example", "AAAA", NETWORKS[:1]) == []
+    assert ask_networks("webemu", "A") == [str(HERE)]
+    assert ask_networks("localhost", "A") == ["127.0.0.1"]
+    assert ask_networks("b.test", "A") == []
+
+
+def test_these_addresses_look_public() -> None:
+    """SSRF guards of libraries ask `ipaddress`; some also refuse what ends like the address of a network."""
+    names = [f"{number}.example" for number in range(2000)]
+    addresses = [ip_address(ask_networks(name, kind)[0]) for name in names for kind in ("A", "AAAA")]
+    assert all(address.is_global and not address.is_reserved for address in addresses)
+    assert all(address.packed[-1] not in (0, 255) for address in addresses)
+    assert len(set(addresses)) > 0.99 * len(addresses)
+
+
+@pytest.mark.parametrize("networks", ["22.0.0.0", "22.0.0.1/8", "22.0.0.0/25", "2608::/121", "a.example"])
+def test_networks_that_cannot_be_used_are_refused(networks: str) -> None:
+    with pytest.raises(BadRequest, match="dns_networks") as refused:
+        Config(dns_networks=networks)
+    assert "22.0.0.0/8" in refused.value.action
 
 
 @pytest.mark.parametrize(

@@ -8,22 +8,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawls import CaptureSpec, html, ingest, write
+from tests.sealed_runs import PAGE, PROBLEM, ingest_page, line, needs_network, python, run
 from webemu.api.proxy.namespace_init import run_and_forward_signals
-from webemu.api.proxy.run import find_unshare_flags
 
-PAGE = html("Harbour", "The river port.")
-WEBEMU = [sys.executable, "-m", "webemu.emulator.cli"]
 AS_USER = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
 """Root who may make a network only in a user namespace of his own, as all others may."""
-PROBLEM = find_unshare_flags()[2]
-needs_network = pytest.mark.skipif(bool(PROBLEM), reason=f"no network of its own: {PROBLEM}")
 needs_setpriv = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 TELL = "print(json.load(u.urlopen('http://webemu:8800/v1/stats'))['process']['pid'], flush=True)"
 """The process id of the server."""
@@ -45,6 +41,13 @@ ASKS = {
         "import socket as s; print(s.getaddrinfo('a.example', 443, s.AF_INET, 0, 0, s.AI_ADDRCONFIG)[0][4])"
     ),
 }
+ADDRESSES = "import socket as s; print(*{i[4][0] for i in s.getaddrinfo('a.example', 443)})"
+TRAFILATURA = """
+import time, trafilatura
+start = time.monotonic()
+print(trafilatura.fetch_url("https://a.example/"))
+assert time.monotonic() - start < 5, "the first page stalls"
+"""
 COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} | {
     "curl": ["curl", "-sS", "http://a.example/"],
     "curl, tls": ["curl", "-sS", "https://a.example/"],
@@ -53,6 +56,30 @@ COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} |
     "wget": ["wget", "-q", "-O-", "https://a.example/"],
     "node": ["node", "-e", "fetch('https://a.example/').then(async r => console.log(await r.text()))"],
     "resolv.conf": ["cat", "/etc/resolv.conf"],
+    "all addresses": [sys.executable, "-c", ADDRESSES],
+    "interfaces": ["cat", "/proc/net/dev"],
+    "routes": ["cat", "/proc/net/route"],
+    "trafilatura": [sys.executable, "-c", TRAFILATURA],
+}
+BARE = ["env", "-i", f"PATH={os.environ['PATH']}", "HOME=/nowhere"]
+"""Beginning of a command that none of the variables reaches that `webemu run` sets."""
+BARE_COMMANDS = {
+    "curl": ["curl", "-sS", "https://a.example/"],
+    "wget": ["wget", "-q", "-O-", "https://a.example/"],
+    "urllib": [sys.executable, "-c", ASKS["urllib"]],
+    "aiohttp": [sys.executable, "-c", ASKS["aiohttp"]],
+    "requests": [sys.executable, "-c", ASKS["requests"]],
+    "httpx": [sys.executable, "-c", ASKS["httpx"]],
+    "openssl": [
+        "openssl",
+        "s_client",
+        "-verify_return_error",
+        "-CApath",
+        "/etc/ssl/certs",
+        "-connect",
+        "a.example:443",
+    ],
+    "git": ["git", "ls-remote", "https://a.example/"],
 }
 ALL = """
 import json, subprocess, sys
@@ -63,10 +90,8 @@ print(json.dumps({name: done.stdout + done.stderr for name, done in completed.it
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("run")
-    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", PAGE)]))
-    return root
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield from ingest_page(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
@@ -75,22 +100,11 @@ def outputs(root: Path) -> dict[str, str]:
     if PROBLEM:
         pytest.skip(f"no network of its own: {PROBLEM}")
     here = {name: command for name, command in COMMANDS.items() if shutil.which(command[0])}
+    here |= {f"bare {name}": [*BARE, *line] for name, line in BARE_COMMANDS.items() if shutil.which(line[0])}
     proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9")
     done = run(line(root, *python(ALL)), input=json.dumps(here), env={**os.environ, **proxies})
     assert done.returncode == 0, done.stderr
     return {name: output.strip() for name, output in json.loads(done.stdout).items()}
-
-
-def line(root: Path, *command: str) -> list[str]:
-    return [*WEBEMU, "run", "--root", str(root), "--collection", "c", "--", *command]
-
-
-def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-
-
-def python(*lines: str) -> list[str]:
-    return [sys.executable, "-c", "\n".join(lines)]
 
 
 @pytest.mark.parametrize("name", [*list(ASKS)[:5], "curl", "curl, tls", "wget", "node"])
@@ -98,6 +112,29 @@ def test_clients_without_settings_see_the_web(outputs: dict[str, str], name: str
     if name not in outputs:
         pytest.skip(f"no {COMMANDS[name][0]} here")
     assert outputs[name] == PAGE
+
+
+@pytest.mark.parametrize("name", BARE_COMMANDS)
+def test_the_authority_is_where_programs_look_without_variables(outputs: dict[str, str], name: str) -> None:
+    output = outputs.get(f"bare {name}")
+    if output is None:
+        pytest.skip(f"no {BARE_COMMANDS[name][0]} here")
+    if name == "git":  # which is no client of pages: that it reads the answer is enough
+        assert output.endswith("fatal: repository 'https://a.example/' not found")
+    elif name == "openssl":
+        assert "Verify return code: 0 (ok)" in output
+    else:
+        assert output == PAGE
+
+
+def test_a_library_that_refuses_private_addresses_reads_a_page(outputs: dict[str, str]) -> None:
+    assert outputs["trafilatura"] == PAGE
+
+
+def test_addresses_look_public_and_nothing_leads_out(outputs: dict[str, str]) -> None:
+    assert all(ip_address(text).is_global for text in outputs["all addresses"].split())
+    assert [line.split(":")[0].strip() for line in outputs["interfaces"].splitlines()[2:]] == ["lo"]
+    assert len(outputs["routes"].splitlines()) == 1, "there is a route besides those to this machine itself"
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl")
@@ -108,7 +145,7 @@ def test_what_was_not_crawled_leads_nowhere(outputs: dict[str, str]) -> None:
 
 def test_names_resolve_here_and_for_those_who_want_addresses_configured(outputs: dict[str, str]) -> None:
     assert outputs["resolv.conf"].endswith("nameserver 127.0.0.1")
-    assert outputs["needs an address"] == "('127.0.0.1', 443)"
+    assert outputs["needs an address"] == "('22.146.192.128', 443)"
     assert "webemu" not in Path("/etc/resolv.conf").read_text(), "the machine's own file is as it was"
 
 
