@@ -68,7 +68,7 @@ def check_carriers(request: Request) -> None:
             raise BadRequest(
                 f"the header {header.decode('latin-1')} names the session {other[:40]} {problem}",
                 reason="bad-session",
-                action="name one session, as it was given, in one place: docs/sessions.md, *How clients carry a session*",
+                action="name one session, as it was given, in one place (docs/sessions.md)",
             )
 
 
