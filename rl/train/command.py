@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -64,10 +65,10 @@ def train(
       webemu train --recipe smollm --model Qwen/Qwen3-1.7B --estimate            # memory and minutes, before renting
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
-    if show:
-        _print_recipes()
-        return
-    try:
+    with _print_errors():
+        if show:
+            _print_recipes()
+            return
         if get:
             typer.echo(f"{'model':<12} {_fetch_model(get)}")
             return
@@ -77,24 +78,29 @@ def train(
             _print_estimate(parsed_recipe)
             return
         folder = out or Path("runs") / Path(recipe).stem
-        is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
         inputs = RunInputs(server, collection, tasks, held_out, workers, after)
-        manifests = _run_stages(parsed_recipe, text, folder, seed, until, quiet or not is_first, inputs)
+        _run_stages(parsed_recipe, text, folder, seed, until, quiet, inputs)
+
+
+@contextmanager
+def _print_errors() -> Iterator[None]:
+    """Print an error that the user can mend, and exit with status 1."""
+    try:
+        yield
     except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
         raise typer.Exit(1) from None
-    if is_first:
-        _print_results(manifests, folder)
 
 
-def _run_stages(
-    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: RunInputs
-) -> list[Manifest]:
-    """Run the stages with a progress bar for each."""
+def _run_stages(recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: RunInputs) -> None:
+    """Run the stages with a progress bar for each, and print their results. Of several processes, the first prints."""
     _silence_libraries()
     from webemu.rl.train import run  # imports torch and trl, which takes seconds
 
-    return run.train(recipe, text, out, seed, inputs, ProgressBars(quiet).show, until)
+    is_first = os.environ.get("RANK", "0") == "0"
+    manifests = run.train(recipe, text, out, seed, inputs, ProgressBars(quiet or not is_first).show, until)
+    if is_first:
+        _print_results(manifests, out)
 
 
 def _print_recipes() -> None:
