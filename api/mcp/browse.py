@@ -23,7 +23,7 @@ _VIEWS: dict[str, View] = {"text": "text", "markdown": "markdown", "links": "lin
 def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `run_search`: one page of results."""
     page_number, size = arguments.numbers.get("page", 1), arguments.numbers.get("size", DEFAULT_RESULTS)
-    query = Query(arguments.texts["query"], page_number, size, session.at_time)
+    query = Query(arguments.texts["query"], page_number, size, session.at_time, snippet="long")
     return ToolResult(format_results(world.search(query)))
 
 
