@@ -17,7 +17,7 @@ from webemu.rl.environment import AsyncEpisode, Episode
 from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rubric import Score
-from webemu.rl.scoring import score_episode, score_episode_async
+from webemu.rl.scoring import score_episode, score_episode_async, score_episodes
 from webemu.rl.state import Limits, parse_limits
 from webemu.rl.tasks import Task, parse_task, to_json_line
 
@@ -84,6 +84,11 @@ class EnvironmentConfig:
     def score(self, record: EpisodeRecord) -> EpisodeResult:
         """Return the score of an episode as JSON. With a judge, this thread waits for its verdicts."""
         return _to_result(record, score_episode(record, self.judge))
+
+    def score_all(self, records: Sequence[EpisodeRecord]) -> list[EpisodeResult]:
+        """Return the scores of episodes as JSON, in order. A judge is asked about all of them concurrently."""
+        scores = score_episodes(records, self.judge)
+        return [_to_result(record, score) for record, score in zip(records, scores, strict=True)]
 
     async def score_async(self, record: EpisodeRecord) -> EpisodeResult:
         """Return the score of an episode as JSON, without blocking the running event loop."""

@@ -103,11 +103,16 @@ class SearchEnv:
         self._result = None
         return self._episode.call(name, arguments).text
 
-    def _score(self) -> EpisodeResult:
-        """Return the score of the current episode, computed once."""
-        if self._result is None:
-            self._result = self._environment_config.score(self._episode.record())
-        return self._result
+
+def _score_all(environments: Sequence[SearchEnv]) -> list[EpisodeResult]:
+    """Return the scores of the current episodes, each computed once; a judge is asked about all concurrently."""
+    unscored = [one for one in environments if one._result is None]
+    if unscored:
+        # All environments of a trainer share one configuration.
+        results = unscored[0]._environment_config.score_all([one._episode.record() for one in unscored])
+        for environment, result in zip(unscored, results, strict=True):
+            environment._result = result
+    return [one._result for one in environments if one._result is not None]
 
 
 def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Callable[[], SearchEnv]]:
@@ -124,7 +129,7 @@ def reward(
     **row: object,
 ) -> list[float | None]:
     """Return the reward of each episode for `reward_funcs`, None where masked. Its terms are logged only."""
-    outcomes = [one._score() for one in environments]
+    outcomes = _score_all(environments)
     if log_metric:
         for name, values in _term_values(outcomes).items():
             log_metric(f"terms/{name}", sum(values) / len(values))

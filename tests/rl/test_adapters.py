@@ -32,8 +32,10 @@ def by_trl(url: str, test_case: Case, cut: Callable[[], None] = lambda: None) ->
     cut()
     observations += [getattr(env, name)(**arguments) for name, arguments in test_case.calls]
     record = env._episode.record()
-    assert trl.reward([env]) == [env._score()["reward"]]
-    return Played(tuple(observations), env._score(), record.requests)
+    rewards = trl.reward([env])
+    assert env._result is not None
+    assert rewards == [env._result["reward"]]
+    return Played(tuple(observations), env._result, record.requests)
 
 
 def by_gym(url: str, test_case: Case, cut: Callable[[], None] = lambda: None) -> Played:

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from tests.rl.openai_server import Fault, openai_server
+from tests.rl.worlds import World
+from webemu.rl.adapters import trl
+from webemu.rl.adapters.environment_config import EnvironmentConfig, pack_task
 from webemu.rl.judge.judge import NO_VERDICT
 from webemu.rl.judge.spec import JudgeSpec
 from webemu.rl.judge.verdicts import read_stored_verdicts
@@ -81,6 +84,22 @@ def test_a_judge_that_fails_masks_what_is_open(reply: Callable[[dict[str, Any]],
         assert (decided.reward, decided.mask) == (1.0, "")
         assert (is_open.reward, is_open.mask) == (None, NO_VERDICT)
         assert sum(count_judge(judge).failures.values()) == 1
+
+
+def test_the_episodes_of_one_call_of_trl_are_judged_concurrently(world: World) -> None:
+    task = world.of("founded_by")
+    with openai_server(allow, seconds=0.3) as server:
+        config = EnvironmentConfig(world.url, judge=JudgeSpec(server.url, "trl"))
+        environments = [trl.environment_factories(config)["search"]() for _ in range(4)]
+        for number, environment in enumerate(environments):
+            environment.reset(task=pack_task(task))
+            environment.open(link=task.evidence[0].url)
+            answer = ["Samuel Clemens", "Clara Oldfield", "Ned Marsh", task.answers[0]][number]
+            environment.finish(answer=answer, citations=[task.evidence[0].url])
+        assert trl.reward(environments) == [0.0, 0.0, 0.0, 1.0]
+        assert (server.peak_open, len(server.requests)) == (3, 3)
+        assert trl.reward(environments) == [0.0, 0.0, 0.0, 1.0]
+        assert len(server.requests) == 3
 
 
 def test_verdicts_are_kept_in_a_file(tmp_path: Path) -> None:
