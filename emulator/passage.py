@@ -6,8 +6,13 @@ a text and a snippet of it in, a text out.
 
 from __future__ import annotations
 
+import json
 import re
 
+from webemu.emulator.types import Hit
+
+HitPassages = list[tuple[Hit, str]]
+"""Hits, each with its passage."""
 PASSAGE_CHARS = 640
 """Length of a passage: about a hundred English words, in characters."""
 MAX_WHOLE_WORDS = 150
@@ -25,7 +30,7 @@ _SENTENCE_END = re.compile(r"[.!?…。！？\n](?:(?<=[。！？\n])|[\"'”’
 
 
 def extract_passage(text: str, snippet: str) -> str:
-    """Return about `PASSAGE_CHARACTERS` characters of the text from the snippet on, on one line.
+    """Return about `PASSAGE_CHARS` characters of the text from the snippet on, on one line.
 
     A short text is returned whole, with its line ends.
     """
@@ -44,6 +49,12 @@ def extract_passage(text: str, snippet: str) -> str:
             start,
         )
     return " ".join(text[start:end].split())
+
+
+def with_passage(hit: Hit, passage: str) -> Hit:
+    """Return a hit that shows a passage, on one line, in place of its snippet."""
+    line = " ".join(passage.split())
+    return hit._replace(snippet_json=json.dumps(line, ensure_ascii=False)[1:-1].encode())
 
 
 def _locate_snippet(text: str, snippet: str) -> int:

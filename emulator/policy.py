@@ -17,8 +17,8 @@ from typing import Literal
 from webemu.emulator import json_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.snippet_style import SNIPPET_STYLES, SnippetStyle, find_snippet_style
 from webemu.emulator.surrogates import is_utf8_encodable
-from webemu.emulator.types import SNIPPET_STYLES, SnippetStyle
 from webemu.emulator.weather import FAIR, LATENCY_KINDS, RATES, Latency, Weather
 
 MAX_TEXT_CHARS = 200
@@ -113,12 +113,10 @@ def policy_from_json(value: object) -> Policy:
 def _parse_snippet(members: Mapping[str, object]) -> SnippetStyle | Literal[""]:
     """Return the style of the snippets; empty if the policy names none."""
     name = _text_member(members, "snippet")
-    for style in SNIPPET_STYLES:
-        if style == name:
-            return style
-    if name:
+    style = find_snippet_style(name)
+    if name and style is None:
         raise _policy_error(f"has no snippet style {name[:40]!r}: use one of {', '.join(SNIPPET_STYLES)}")
-    return ""
+    return style or ""
 
 
 def _parse_blocked(value: object) -> Blocked:

@@ -10,21 +10,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
+
+from webemu.emulator.snippet_style import SnippetStyle
 
 View = Literal["text", "markdown", "html", "links", "raw"]
 """Form of a page: readable text, markdown, decoded HTML, text with numbered links, or the bytes as recorded."""
 
 VIEWS: tuple[View, ...] = ("text", "markdown", "html", "links", "raw")
 """All views, in the order in which errors and docs list them."""
-
-
-SnippetStyle = Literal["short", "long", "passage"]
-"""Length of a snippet: `short` is one passage of at most 260 characters, `long` at most 400 characters of whole
-sentences around it, `passage` about a hundred words.
-"""
-SNIPPET_STYLES: tuple[SnippetStyle, ...] = get_args(SnippetStyle)
-"""All styles of snippets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ format is known here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -22,27 +21,22 @@ from webemu.emulator import ranking, relaxation, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
-from webemu.emulator.passage import extract_passage
+from webemu.emulator.passage import HitPassages, extract_passage, with_passage
 from webemu.emulator.ports import PageStore, Ranker
 from webemu.emulator.query import ParsedQuery, parse_query
 from webemu.emulator.related import related_queries
 from webemu.emulator.relevance import score_texts
 from webemu.emulator.resolver import Resolution, Resolver, nearest_in_time
+from webemu.emulator.snippet_style import LONG_CHARACTERS
 from webemu.emulator.spelling import correct_query
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
-LONG_SNIPPET_CHARACTERS = 400
-"""Characters of a `long` snippet at most."""
 MAX_RANK = 1000
 """Rank of the last result that is served."""
 MIN_NEWS_DEPTH = 200
 """Minimum number of results that a search for published pages examines."""
 MAX_DUPLICATES_LISTED = 10
 """Maximum number of duplicate URLs listed for one hit."""
-
-
-HitPassages = list[tuple[Hit, str]]
-"""Hits, each with its passage."""
 MIN_SHARED_QUERIES = 128
 """Smallest batch of queries that is shared with sibling processes."""
 
@@ -133,8 +127,7 @@ class World:
     def _run_search(self, query: Query) -> Results:
         """Return one page of results without reporting the search."""
         parsed = parse_query(query.text, query.is_strict)
-        if query.snippet == "long":
-            parsed = replace(parsed, snippet_characters=LONG_SNIPPET_CHARACTERS)
+        parsed = replace(parsed, snippet_characters=LONG_CHARACTERS) if query.snippet == "long" else parsed
         # Results are cut out of the ranking from its top, so that pages of results never overlap.
         first = (query.page - 1) * query.size
         last = min(first + query.size, MAX_RANK)
@@ -149,7 +142,7 @@ class World:
             more = len(entries) > last
         hits = tuple([plan.render_hit(doc, score) for score, doc in entries[first:last]])
         if query.snippet == "passage":
-            hits = tuple([hit._replace(snippet_json=self._passage_json(hit)) for hit in hits])
+            hits = tuple([with_passage(hit, self.passage_of(hit)) for hit in hits])
         explanations = tuple([plan.explain(doc, score) for score, doc in entries[first:last]] if query.explain else ())
         relaxed = selection.relaxed_until(depth if query.published else last)
         return Results(query, hits, more and last < MAX_RANK, self.snapshot, explanations, relaxed)
@@ -314,10 +307,6 @@ class World:
     def passage_of(self, hit: Hit) -> str:
         """Return about a hundred words of a hit's page around its snippet; a shorter page is returned whole."""
         return extract_passage(self._page_store.text(hit.doc)[1], hit.snippet)
-
-    def _passage_json(self, hit: Hit) -> bytes:
-        """Return the passage of a hit on one line, as the body of a JSON string."""
-        return json.dumps(" ".join(self.passage_of(hit).split()), ensure_ascii=False)[1:-1].encode()
 
     def score_texts(self, text: str, texts: Sequence[str]) -> list[float]:
         """Return a relevance score for each of the given texts, which need not be pages of the snapshot."""

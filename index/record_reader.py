@@ -157,16 +157,16 @@ def _grow(text: bytes, start: int, end: int, limit: int) -> tuple[int, int]:
     def count(first: int, last: int) -> int:
         return sum((byte & 0xC0) != 0x80 for byte in text[first:last]) + (last > len(text))
 
-    before = max(one for one in starts if one <= start)
+    before = max(offset for offset in starts if offset <= start)
     if count(before, end) <= limit:
         start = before
-    after = min(one for one in starts if one >= end)
+    after = min(offset for offset in starts if offset >= end)
     if count(start, after) <= limit + 1:
         end = after
     while True:
-        if (later := [one for one in starts if one > end]) and count(start, later[0]) <= limit + 1:
+        if (later := [offset for offset in starts if offset > end]) and count(start, later[0]) <= limit + 1:
             end = later[0]
-        elif (earlier := [one for one in starts if one < start]) and count(earlier[-1], end) <= limit + 1:
+        elif (earlier := [offset for offset in starts if offset < start]) and count(earlier[-1], end) <= limit + 1:
             start = earlier[-1]
         else:
             return start, end

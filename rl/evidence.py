@@ -103,9 +103,11 @@ def _is_derived(task: Task) -> bool:
 
 
 def _is_one_of_figures(task: Task) -> bool:
-    """True if pages state a figure each, such as years or versions, and the answer is the largest or smallest."""
-    has_pages = len({row.url for row in task.evidence}) > 1
-    return has_pages and all(_FIGURE_START.match(row.value) for row in task.evidence)
+    """True if pages state different figures, such as years or versions, and the answer is one of these."""
+    values = {normalise(row.value) for row in task.evidence}
+    are_figures = all(_FIGURE_START.match(row.value) for row in task.evidence)
+    is_compared = len(values) > 1 and len({row.url for row in task.evidence}) > 1
+    return are_figures and is_compared and any(normalise(answer) in values for answer in task.answers)
 
 
 def _is_derivable_from(record: EpisodeRecord, citation: str) -> bool:

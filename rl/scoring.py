@@ -23,6 +23,8 @@ from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
 
+_OPENING = threading.Lock()
+"""Lock for opening a judge, so that threads that score their first episodes at the same time share one."""
 AGREES = "judge_agrees"
 """Term of an answer that the rules decide and that the judge was asked about: 1 if both say the same."""
 
@@ -119,9 +121,14 @@ class _JudgeThread:
         return await AsyncExitStack().enter_async_context(open_judge(spec))
 
 
-@cache
 def _judge_thread(spec: JudgeSpec) -> _JudgeThread:
+    with _OPENING:
+        return _open_judge_thread(spec)
+
+
+@cache
+def _open_judge_thread(spec: JudgeSpec) -> _JudgeThread:
     return _JudgeThread(spec)
 
 
-os.register_at_fork(after_in_child=_judge_thread.cache_clear)  # a thread does not survive a fork
+os.register_at_fork(after_in_child=_open_judge_thread.cache_clear)  # a thread does not survive a fork

@@ -1,13 +1,11 @@
 """Take a training run to a bare machine: one with a GPU and PyTorch, without a network, lent for minutes at a time.
 
-Here, pack what it needs: wheels for its Python, a model, task files. The pack is cut into parts that are small enough
-to be carried one by one.
+Here, pack what it needs: wheels for its Python, a model, task files, cut into parts that are small enough to carry.
 
     python scripts/bare_machine.py pack pack --python 3.12 --add models/smol
 
-There, join the parts as they arrive, then train in stretches. Each stretch ends before its time is up, the next one
-goes on at the last checkpoint, and each brings back the journals, in pieces that are small enough as well. `{work}`
-stands for the folder that holds what was unpacked.
+There, join the parts as they arrive, then train in stretches. Each ends before its time is up, goes on at the last
+checkpoint, and brings back the journals in small pieces. `{work}` stands for the folder of what was unpacked.
 
     python3 pack/bare_machine.py join pack --work /tmp/webemu
     python3 pack/bare_machine.py stretch --work /tmp/webemu --minutes 9 --out results -- \
@@ -40,7 +38,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # slow import, and only where models are
     import torch
 
-MANIFEST, ARCHIVE = "manifest.json", "pack.tar"
+MANIFEST, ARCHIVE, DELTAS_FILE = "manifest.json", "pack.tar", "deltas.safetensors"
 EXTRAS = ("server", "rl", "train")
 PLATFORMS = (
     *(f"manylinux_2_{minor}_x86_64" for minor in (39, 35, 34, 31, 28, 27, 24, 17, 12, 5)),
@@ -51,7 +49,6 @@ PROVIDED = ("torch", "triton", "setuptools", "pip")
 """Packages that the machine has of its own, beside those that `--provided` names and NVIDIA's libraries."""
 JOURNALS = ("*.json", "*.jsonl", "*.toml", "*.html", "*.parquet")
 """Files of a run that are brought back."""
-DELTAS_FILE = "deltas.safetensors"
 GRACE_SECONDS = 20
 """Seconds that a run has to end after it was asked to."""
 
@@ -387,7 +384,7 @@ def _stretch(options: argparse.Namespace) -> int:
 
 def _deltas(options: argparse.Namespace) -> int:
     work = str(options.work.resolve())
-    base, trained = (Path(one.replace("{work}", work)) for one in (options.base, options.trained))
+    base, trained = (Path(folder.replace("{work}", work)) for folder in (options.base, options.trained))
     write_deltas(base, trained, options.out, options.rank, options.piece_mib)
     return 0
 

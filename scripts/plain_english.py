@@ -32,7 +32,7 @@ FRAGMENT = re.compile(
 """Openings of a docstring that is no sentence: prepositions, question words and participles."""
 ALLOWED = {
     "emulator/trace.py::shown": "column of the trace files",
-    "api/services/openapi.py::others": "member of search answers",
+    "api/services/models.py::others": "member of search answers",
     "agent_client/types.py::others": "member of search answers",
     "agent_client/responses.py::others": "member of search answers",
     "api/sessions/models.py::left": "member of a session's report",

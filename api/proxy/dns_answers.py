@@ -116,7 +116,7 @@ def _find_records(
         return [_address_record(local_address)]
     if not is_captured_host(name):
         return None
-    return [_address_record(one) for one in assign_addresses(name, networks) or [local_address]]
+    return [_address_record(address) for address in assign_addresses(name, networks) or [local_address]]
 
 
 def _address_record(address: Address) -> tuple[int, A | AAAA]:

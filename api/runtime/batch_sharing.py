@@ -16,8 +16,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from webemu.emulator.errors import EmulatorError
+from webemu.emulator.passage import HitPassages
 from webemu.emulator.types import Query
-from webemu.emulator.world import HitPassages, World
+from webemu.emulator.world import World
 
 FOLDER_VARIABLE = "_WEBEMU_SIBLINGS"
 """Environment variable that names the folder of the sockets to the workers."""

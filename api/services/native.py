@@ -22,19 +22,8 @@ from webemu.api.http.response import OCTET_STREAM, ApiResponse, Header
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES, TextRange, slice_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.emulator.types import (
-    SNIPPET_STYLES,
-    VIEWS,
-    Capture,
-    Match,
-    Page,
-    PageRequest,
-    Payload,
-    Query,
-    Results,
-    SnippetStyle,
-    View,
-)
+from webemu.emulator.snippet_style import SNIPPET_STYLES, SnippetStyle, find_snippet_style
+from webemu.emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payload, Query, Results, View
 from webemu.emulator.world import World
 
 DEFAULT_SIZE = 10
@@ -191,10 +180,9 @@ def _build_query(params: Params) -> Query:
 
 def _read_snippet_style(name: str) -> SnippetStyle:
     """Return the style of snippets with this name. Raises BadRequest if there is none."""
-    for style in SNIPPET_STYLES:
-        if style == name:
-            return style
-    raise BadRequest(f"no such snippet style: {name[:40]!r}", action=f"use one of: {', '.join(SNIPPET_STYLES)}")
+    if (style := find_snippet_style(name)) is None:
+        raise BadRequest(f"no such snippet style: {name[:40]!r}", action=f"use one of: {', '.join(SNIPPET_STYLES)}")
+    return style
 
 
 def _read_flag(params: Params, name: str) -> bool:

@@ -63,10 +63,10 @@ def check_carriers(request: Request) -> None:
     name = request.session.name
     active = name.rstrip("=") if has_policy_prefix(name) else ""
     for header, value in request.headers.items():
-        if other := next((one for one in _carried_names(header, value) if one != active), ""):
+        if other_name := next((carried for carried in _carried_names(header, value) if carried != active), ""):
             problem = "besides the session of the request" if active else "where or as it does not count"
             raise BadRequest(
-                f"the header {header.decode('latin-1')} names the session {other[:40]} {problem}",
+                f"the header {header.decode('latin-1')} names the session {other_name[:40]} {problem}",
                 reason="bad-session",
                 action="name one session, as it was given, in one place (docs/sessions.md)",
             )

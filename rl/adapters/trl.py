@@ -106,13 +106,13 @@ class SearchEnv:
 
 def _score_all(environments: Sequence[SearchEnv]) -> list[EpisodeResult]:
     """Return the scores of the current episodes, each computed once; a judge is asked about all concurrently."""
-    unscored = [one for one in environments if one._result is None]
+    unscored = [environment for environment in environments if environment._result is None]
     if unscored:
         # All environments of a trainer share one configuration.
-        results = unscored[0]._environment_config.score_all([one._episode.record() for one in unscored])
+        results = unscored[0]._environment_config.score_all([environment._episode.record() for environment in unscored])
         for environment, result in zip(unscored, results, strict=True):
             environment._result = result
-    return [one._result for one in environments if one._result is not None]
+    return [environment._result for environment in environments if environment._result is not None]
 
 
 def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Callable[[], SearchEnv]]:

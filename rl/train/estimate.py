@@ -100,7 +100,8 @@ def measure_model(spec: Model) -> ModelSize:
         model = AutoModelForCausalLM.from_config(config)
     parameters = sum(weight.numel() for weight in model.parameters())
     linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
-    adapters = sum(spec.lora * (one.in_features + one.out_features) for one in linear if one is not model.lm_head)
+    head = model.get_output_embeddings()
+    adapters = sum(spec.lora * (layer.in_features + layer.out_features) for layer in linear if layer is not head)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head_size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     return ModelSize(

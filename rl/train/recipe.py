@@ -80,8 +80,8 @@ class Model:
     """Implementation of attention, as `transformers` names it (`sdpa`, `eager`, `flash_attention_2`); empty for its
     choice.
     """
-    optimizer: str = "adamw_torch"
-    """Optimizer, as `transformers` names it (`adamw_torch_fused`, `adamw_bnb_8bit`, `adafactor`)."""
+    optimizer: str = ""
+    """Optimizer, as `transformers` names it (`adamw_bnb_8bit`, `adafactor`); empty for its choice, a kind of AdamW."""
     checkpointing: Literal["auto", "on", "off"] = "auto"
     """Gradient checkpointing: activations are computed again in the backward pass. `auto` for on with a GPU."""
     fsdp: str = ""

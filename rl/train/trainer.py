@@ -90,7 +90,7 @@ def device_options() -> dict[str, bool]:
 
 def trainer_options(spec: Model) -> dict[str, object]:
     """Return the trainer's arguments for the keys `optimizer`, `checkpointing` and `fsdp` of a recipe's model."""
-    options: dict[str, object] = {"optim": spec.optimizer}
+    options: dict[str, object] = {"optim": spec.optimizer} if spec.optimizer else {}
     if spec.checkpointing != "auto":
         options["gradient_checkpointing"] = spec.checkpointing == "on"
     if spec.fsdp:

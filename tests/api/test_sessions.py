@@ -177,6 +177,18 @@ def test_what_nearly_names_a_session_is_refused_at_every_door(server: Server) ->
     assert server.account(session)["steps"] == 0
 
 
+def test_a_header_does_not_lift_the_session_of_a_tunnel(server: Server) -> None:
+    session = server.open(task="tunnel", blocked={"domains": ["site1-1.example"]})
+    basic = b64encode(f"{session}:".encode())
+    for header in (b"X-Webemu-Session: me\r\n", b"Authorization: Digest " + session.encode() + b"x\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
+            client.sendall(b"CONNECT site1-1.example:80 HTTP/1.1\r\nProxy-Authorization: Basic " + basic + b"\r\n\r\n")
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+            client.sendall(b"GET /1 HTTP/1.1\r\nHost: site1-1.example\r\nConnection: close\r\n" + header + b"\r\n")
+            assert client.recv(1000).split(b" ")[1] == b"400"
+    assert server.account(session)["steps"] == 0
+
+
 def test_two_sessions_are_refused_and_one_named_twice_is_one(server: Server) -> None:
     first, second = server.open(task="first"), server.open(task="second")
     basic = "Basic " + b64encode(f"{first}:".encode()).decode()

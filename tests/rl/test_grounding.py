@@ -147,6 +147,9 @@ def test_figures_that_are_compared_need_all_pages() -> None:
     assert played("Founded | 1956", "Founded | 1931") == 1
     assert played("Founded | 1956") == 0
     assert played("Founded | 1956", "Area | 12") == 0
+    same = (Evidence(GOLD, "Founded | 1956", "1956"), Evidence("https://gold.example/b", "Since | 1956", "1956"))
+    task = replace(task, question="In which year was Wick founded?", evidence=same)
+    assert played("Since | 1956") == 1, "two pages that state the same year: either is enough"
 
 
 def test_a_byline_names_who_wrote_a_page() -> None:
