@@ -24,6 +24,8 @@ _KEY_HEADERS = (b"authorization", b"x-api-key")
 """Headers in which services take their API keys."""
 _SESSION_NAME = re.compile(rb"(?<![0-9a-z])w[sp]-(?:[0-9a-f]{20}[\w-]*|ey[\w-]{6,})", re.IGNORECASE)
 """Name of a session with a policy, in any case: a fingerprint in hexadecimal, or a policy in base64url."""
+MIN_NAME_BYTES = 11
+"""Bytes of the shortest name of a session with a policy."""
 _DESCRIBING_HEADERS = frozenset(
     (b"accept", b"accept-encoding", b"accept-language", b"cookie", b"host", b"origin", b"referer", b"user-agent")
 )
@@ -74,7 +76,7 @@ def check_carriers(request: Request) -> None:
 
 def _carried_names(header: bytes, value: bytes) -> list[str]:
     """Return the names of sessions in a header value, in Basic credentials too, as they are written."""
-    if header in _DESCRIBING_HEADERS:
+    if len(value) < MIN_NAME_BYTES or header in _DESCRIBING_HEADERS:
         return []
     if value[:6].lower() == b"basic ":
         try:
