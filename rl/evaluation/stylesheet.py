@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
+from types import MappingProxyType
 
 from markupsafe import Markup
 
+_NOTHING_INCLUDED: Mapping[str, str] = MappingProxyType({})
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 
@@ -17,13 +20,18 @@ def stylesheet() -> Markup:
     return Markup(files("webemu.rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
 
 
-def content_security_policy(template: str, connect: str = "'none'") -> Markup:
-    """Return a Content Security Policy that allows only the template's own script and style, by their hashes.
+def content_security_policy(
+    template: str, connect: str = "'none'", included: Mapping[str, str] = _NOTHING_INCLUDED
+) -> Markup:
+    """Return a Content Security Policy that allows only the template's own scripts and styles, by their hashes.
 
-    `connect` is the source list for requests, none by default.
+    `connect` is the source list for requests, none by default; `included` are scripts and styles by the name under
+    which the template includes them, besides `look`.
     """
+    for name, text in {"look": stylesheet(), **included}.items():
+        template = template.replace(f"{{{{ {name} }}}}", text)
     sources: dict[str, list[str]] = {"script": [], "style": []}
-    for kind, body in _INLINE.findall(template.replace("{{ look }}", stylesheet())):
+    for kind, body in _INLINE.findall(template):
         sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")
     script, style = (" ".join(sources[kind]) for kind in ("script", "style"))
     return Markup(

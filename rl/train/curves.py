@@ -44,6 +44,8 @@ class Line:
     """Path of the moving mean; empty if there are few points."""
     last: str
     """Last value as text."""
+    color: int
+    """Number of its colour: the place of the figure in the chart, whether or not the figures before it have values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def draw_chart(chart: Chart, steps: Sequence[Step]) -> Drawing | None:
     all_values = [value for values in heights.values() for value in values if value is not None]
     tick_values = axis_ticks(min(0, *all_values), max(chart.least_maximum, *all_values))
     x_positions = [_interpolate(row["step"], rows[0]["step"], rows[-1]["step"], PLOT_LEFT, PLOT_RIGHT) for row in rows]
-    lines, lower_edge = [], [0.0] * len(rows)
+    lines, lower_edge, names = [], [0.0] * len(rows), [*chart.lines]
     for name, values in heights.items():
         if chart.stacked:
             path, mean = (
@@ -86,7 +88,13 @@ def draw_chart(chart: Chart, steps: Sequence[Step]) -> Drawing | None:
             )
         last = next(value for value in reversed(series[name]) if value is not None)
         lines.append(
-            Line(chart.lines[name], path, mean if len(rows) >= MIN_POINTS_FOR_MEAN else "", format_short(last))
+            Line(
+                chart.lines[name],
+                path,
+                mean if len(rows) >= MIN_POINTS_FOR_MEAN else "",
+                format_short(last),
+                names.index(name),
+            )
         )
     value_labels = [[format_short(value) for value in values] for values in series.values()]
     values_by_step = {
@@ -184,8 +192,9 @@ def _line_path(x_positions: Sequence[float], heights: Values) -> str:
     pairs = zip(x_positions, heights, strict=True)
     # Missing values split the path into several.
     for is_known, run in groupby(pairs, key=lambda pair: pair[1] is not None):
-        points = [f"{x:.1f} {y:.1f}" for x, y in run]
-        parts += ["M" + "L".join(points if len(points) > 1 else points * 2)] if is_known else []
+        if is_known:
+            points = [f"{x:.1f} {y:.1f}" for x, y in run]
+            parts.append("M" + "L".join(points if len(points) > 1 else points * 2))
     return "".join(parts)
 
 

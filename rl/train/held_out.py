@@ -30,18 +30,15 @@ def draw_tasks(tasks: Sequence[Task], count: int, seed: int) -> list[Task]:
     return Random(f"{seed}:held-out").sample(tasks, min(count, len(tasks)))
 
 
-def evaluate_held_out(
+def play_held_out(
     chat_model: ChatModel,
     tasks: Sequence[Task],
     stage: Stage,
     seed: int,
     episodes: EpisodeSettings,
     loop_thread: EventLoopThread,
-) -> HeldOutFigures:
-    """Return the figures on held-out tasks: overall, and by recipe if the tasks have several.
-
-    Raises: RunError if all episodes are masked.
-    """
+) -> list[Rollout]:
+    """Return the episodes that the model plays on held-out tasks, those of all processes."""
     chat_model.model.eval()
     set_seed(seed)
     sampler = LocalSampler(chat_model.model, chat_model.tokenizer, stage.turn, stage.temperature, episodes.system)
@@ -51,11 +48,14 @@ def evaluate_held_out(
         rollouts += play(
             loop_thread, sampler, batch, episodes.limits_under_control, stage.context, episodes.policy, episodes.judge
         )[0]
-    return _summarize(distributed.gather_all(rollouts))
+    return distributed.gather_all(rollouts)
 
 
-def _summarize(rollouts: Sequence[Rollout]) -> HeldOutFigures:
-    """Return the figures of the rollouts. Raises: RunError if all are masked."""
+def summarize_held_out(rollouts: Sequence[Rollout]) -> HeldOutFigures:
+    """Return the figures of held-out episodes: overall, and by recipe if their tasks have several.
+
+    Raises: RunError if all are masked.
+    """
     scored = [one for one in rollouts if one.score.reward is not None]
     if not scored:
         raise RunError(

@@ -24,6 +24,7 @@ COMPARED_ANSWERS = 4
 StageKind = Literal["sft", "grpo"]
 WebKind = Literal["toy", "world"]
 DTYPES, CHECKPOINTING = ("float32", "bfloat16"), ("auto", "on", "off")
+PASSES = ("auto", *DTYPES)
 """Choices of two keys of `[model]`."""
 ScaleRewards = Literal["group", "batch", "none"]
 """Scaling of advantages, by the names that TRL gives it."""
@@ -73,8 +74,10 @@ class Model:
     system: str = ""
     """System prompt before the question. `rules` stands for `webemu.rl.chat.answer_rules` of the task's answer type."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """Type of the weights that are trained. With `bfloat16` they take half the memory, and small steps are lost; the
-    passes run in bfloat16 on a GPU either way.
+    """Type of the weights that are trained. With `bfloat16` they take half the memory, and small steps are lost."""
+    passes: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of the passes that compute gradients. `auto` is bfloat16 on a GPU and, for a model of `name`, on a CPU with
+    instructions for it (three times as fast), else float32.
     """
     attention: str = ""
     """Implementation of attention, as `transformers` names it (`sdpa`, `eager`, `flash_attention_2`); empty for its
@@ -94,6 +97,7 @@ class Model:
     def __post_init__(self) -> None:
         for name, value, choices in (
             ("dtype", self.dtype, DTYPES),
+            ("passes", self.passes, PASSES),
             ("checkpointing", self.checkpointing, CHECKPOINTING),
         ):
             if value not in choices:
@@ -107,7 +111,7 @@ class Stage:
     name: str
     kind: StageKind
     steps: int
-    """Optimizer steps."""
+    """Optimizer steps. A stage of 0 steps trains nothing: it measures the model as it is on the held-out tasks."""
     rate: float
     """Learning rate."""
     beta2: float = 0.999
@@ -217,10 +221,11 @@ class Recipe:
             raise RecipeError(
                 f"unknown control {self.control!r}; known controls: {', '.join(get_args(ControlName)[1:])}"
             )
-        if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "played"):
+        first = self.stages[0] if self.stages else None
+        if self.model.size and first and (first.kind, first.rows, bool(first.steps)) != ("sft", "played", True):
             raise RecipeError(
                 "a model from scratch learns its tokenizer from patterns:"
-                " its first stage must be SFT (kind sft) on played rows (rows played)"
+                " its first stage must be SFT (kind sft) on played rows (rows played), with at least one step"
             )
 
     @property

@@ -14,14 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from webemu.emulator.bootstrap import CONFIDENCE_LEVEL
-from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.train import trajectories
 from webemu.rl.train.curves import Chart, Drawing, Step, draw_chart, format_short
 from webemu.rl.train.manifest import MANIFEST_FILE, is_figure
+from webemu.rl.train.page import render_template
 from webemu.rl.train.run_folder import RECIPE_FILE
 from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, read_steps
 from webemu.rl.train.trajectories import EpisodeView, TaskGroups
@@ -93,25 +91,19 @@ def render_page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
 
         Path("report.html").write_text(render_page(Path("runs/tiny")), encoding="utf-8")
     """
-    loader = PackageLoader("webemu.rl.train", ".")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"short": format_short}
-    text, recipe = _read_recipe(run)
-    stages = [_view_stage(folder, stage_config, steps) for folder, stage_config in _list_stage_folders(run, recipe)]
-    source, connect_source = loader.get_source(environment, "report.html")[0], "'self'" if live else "'none'"
-    return environment.get_template("report.html").render(
+    text, recipe = read_run_recipe(run)
+    stages = [_view_stage(folder, stage_config, steps) for folder, stage_config in list_stage_folders(run, recipe)]
+    return render_template(
+        "report.html",
+        "'self'" if live else "'none'",
         name=run.resolve().name,
         recipe=recipe,
-        overrides=_read_overrides(text, recipe),
+        overrides=read_overrides(text, recipe),
         text=text,
         stages=stages,
         level=CONFIDENCE_LEVEL,
         live=live,
-        look=stylesheet(),
         held_out=_held_out_names(stages),
-        policy=content_security_policy(source, connect_source),
         kinds=TERM_KINDS,
     )
 
@@ -132,7 +124,7 @@ def page_version(run: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _read_recipe(run: Path) -> tuple[str, dict[str, object]]:
+def read_run_recipe(run: Path) -> tuple[str, dict[str, object]]:
     """Return the recipe's text and its parsed content without checking it, so that old runs can be shown whose recipes
     `webemu train` would no longer accept. Both are empty if there is no readable recipe.
     """
@@ -143,13 +135,13 @@ def _read_recipe(run: Path) -> tuple[str, dict[str, object]]:
         return "", {}
 
 
-def _read_overrides(text: str, recipe: Mapping[str, object]) -> dict[str, str]:
+def read_overrides(text: str, recipe: Mapping[str, object]) -> dict[str, str]:
     """Return the seed, and the model and control if they differ from the recipe's own."""
     from_recipe = {"control": str(recipe["control"])} if recipe.get("control") else {}
     return from_recipe | dict(reversed(OVERRIDE_COMMENT.findall(text)))
 
 
-def _list_stage_folders(run: Path, recipe: Mapping[str, object]) -> list[tuple[Path, Mapping[str, object]]]:
+def list_stage_folders(run: Path, recipe: Mapping[str, object]) -> list[tuple[Path, Mapping[str, object]]]:
     """Return the stage folders with what the recipe says of each, including stages that have not begun and folders
     that the recipe does not mention.
     """
@@ -170,10 +162,10 @@ def _list_tables(value: object) -> list[Mapping[str, object]]:
 def _view_stage(folder: Path, stage_config: Mapping[str, object], shown_steps: Sequence[int]) -> StageView:
     read_error, steps = "", list[Step]()
     try:
-        steps = [_add_rest(row) for row in read_steps(folder)]
+        steps = [add_rest(row) for row in read_steps(folder)]
     except (OSError, ValueError) as error:
         read_error = f"{folder.name}/{STEPS_FILE} cannot be read: {error}"
-    manifest, last = _read_manifest(folder), int(steps[-1]["step"]) if steps else 0
+    manifest, last = read_any_manifest(folder), int(steps[-1]["step"]) if steps else 0
     file_by_step = trajectories.list_files(folder, last)
     columns = trajectories.pick_milestones([*file_by_step], shown_steps)
     rows = trajectories.side_by_side([(step, file_by_step[step]) for step in columns])
@@ -226,7 +218,7 @@ def _draw_charts(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawin
     return tuple(drawing for chart in charts if (drawing := draw_chart(chart, steps)))
 
 
-def _add_rest(row: Mapping[str, object]) -> Step:
+def add_rest(row: Mapping[str, object]) -> Step:
     """Return the numbers of a step, with the seconds that TRL spent on everything else."""
     numbers = {name: value for name, value in row.items() if isinstance(value, int | float)}
     parts = [value for name, value in numbers.items() if name.startswith("seconds/")]
@@ -236,7 +228,7 @@ def _add_rest(row: Mapping[str, object]) -> Step:
     return numbers | rest_figure
 
 
-def _read_manifest(folder: Path) -> dict[str, object]:
+def read_any_manifest(folder: Path) -> dict[str, object]:
     """Return the manifest of a stage; empty if it is missing or unreadable, which means that the stage is not done."""
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from webemu.rl.ending import exit_with_error
+from webemu.rl.train.compare import MAX_RUNS, render_comparison
 from webemu.rl.train.report import render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.run_folder import RECIPE_FILE
@@ -15,8 +16,12 @@ from webemu.rl.train.step_log import STEPS_FILE
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Folder of the run: the --out of `webemu train`.")],
-    out: Annotated[Path | None, typer.Option(help="HTML file to write. [default: RUN/report.html]")] = None,
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folder of the run: the --out of `webemu train`. Several are compared.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write. [default: RUN/report.html; comparison.html for several]")
+    ] = None,
     steps: Annotated[
         str, typer.Option(help="Steps whose episodes are shown, such as 1,20,100. [default: first, at a fifth, last]")
     ] = "",
@@ -27,27 +32,36 @@ def report(
         int, typer.Option(min=0, max=65535, help="Port to listen on with --serve; 0 takes a free one.")
     ] = 8095,
 ) -> None:
-    """Show a training run: curves, held-out figures, and what the model did at its steps.
+    """Show a training run: curves, held-out figures, and what the model did at its steps. Compare several.
 
-    The page is one file that needs no network. The run may still be going on.
+    The page is one file that needs no network. The run may still be going on. A comparison has the held-out figures of
+    each stage with the differences task by task, one chart for each figure with a line for each run, and the keys in
+    which the recipes differ.
 
     \b
     Examples:
       webemu report runs/tiny                       # writes runs/tiny/report.html
       webemu report runs/tiny --steps 1,20,100
       webemu report runs/tiny --serve               # http://127.0.0.1:8095, until Ctrl-C
+      webemu report runs/tiny runs/random-reward    # writes comparison.html
     """
     shown_steps = _parse_steps(steps)
-    if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
-        exit_with_error(
-            f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
-        )
+    for run in runs:
+        if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
+            exit_with_error(
+                f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
+            )
+    if len(runs) > 1 and (serve or shown_steps):
+        exit_with_error("--serve and --steps show one run, but several are named", "leave them out, or name one run")
+    if len(runs) > MAX_RUNS:
+        exit_with_error(f"at most {MAX_RUNS} runs can be compared, got {len(runs)}", "name fewer")
     if serve:
-        _serve(run, port, shown_steps)
+        _serve(runs[0], port, shown_steps)
         return
-    path = out or run / "report.html"
+    path = out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html"))
+    page = render_page(runs[0], shown_steps) if len(runs) == 1 else render_comparison(runs)
     try:
-        path.write_text(render_page(run, shown_steps), encoding="utf-8", errors="replace")
+        path.write_text(page, encoding="utf-8", errors="replace")
     except OSError as error:
         exit_with_error(f"{path} cannot be written: {error.strerror}", "name another file with --out")
     typer.echo(str(path))

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from webemu.rl.train import distributed
 from webemu.rl.train.chat_model import ChatModel, create_model, load_model, save_model, unwrap_model
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import train_grpo
-from webemu.rl.train.held_out import draw_tasks, evaluate_held_out
+from webemu.rl.train.held_out import draw_tasks, play_held_out, summarize_held_out
 from webemu.rl.train.manifest import (
     HeldOutFigures,
     Manifest,
@@ -45,6 +47,7 @@ from webemu.rl.train.run_folder import (
 from webemu.rl.train.served_web import RunInputs, Webs, serve_webs, tasks_of_stage
 from webemu.rl.train.sft import train_sft
 from webemu.rl.train.sft_rows import collect_rows
+from webemu.rl.train.step_log import HELD_OUT_FILE, write_rollouts
 from webemu.rl.train.trainer import TrainingJob, trainer_options
 
 OnStep = Callable[[Stage, int, Mapping[str, float]], None]
@@ -97,34 +100,41 @@ def _run_stage(run: Run, number: int, stage: Stage) -> Manifest:
     recipe, seed = run.recipe, run.seed
     folder = stage_folder(run.out, recipe, number)
     folder.mkdir(parents=True, exist_ok=True)
-    resume = last_checkpoint(folder, stage)
-    on_step = partial(run.on_step, stage)
-    job = TrainingJob(
-        stage, folder, seed, recipe.model.lora, recipe.model.vllm, trainer_options(recipe.model), resume, on_step
-    )
-    tasks = tasks_of_stage(run.webs.training, stage)
-
-    with EventLoopThread(run.webs.training.server) as loop_thread:
-        if stage.kind == "sft":
-            rows = distributed.broadcast_from_first(
-                partial(collect_rows, job, tasks, _earlier_grpo_folders(run, number), recipe.episodes, loop_thread)
-            )
-            trainer = train_sft(job, _open_model(run, number, rows), rows)
-        else:
-            trainer = train_grpo(job, _open_model(run, number, []), tasks, recipe.episodes, loop_thread)
-
-    trained = unwrap_model(trainer)
+    if stage.steps:
+        trained, steps = _train_stage(run, number, stage, folder)
+    else:
+        trained, steps = _open_model(run, number, []), 0
+        trained.model.to("cuda" if torch.cuda.is_available() else "cpu")
     if distributed.is_first():
         save_model(trained, folder / MODEL_FOLDER)
 
     held_out_tasks = draw_tasks(tasks_of_stage(run.webs.held_out, stage), recipe.questions, seed)
     with EventLoopThread(run.webs.held_out.server) as loop_thread:
-        held_out = evaluate_held_out(trained, held_out_tasks, stage, seed, recipe.episodes, loop_thread)
+        rollouts = play_held_out(trained, held_out_tasks, stage, seed, recipe.episodes, loop_thread)
+    held_out = summarize_held_out(rollouts)
+    if distributed.is_first():
+        write_rollouts(folder / HELD_OUT_FILE, steps, rollouts)
 
-    steps = int(trainer.state.global_step)
     return distributed.broadcast_from_first(
         lambda: write_manifest(folder, _describe_stage(run, number, stage, steps, held_out))
     )
+
+
+def _train_stage(run: Run, number: int, stage: Stage, folder: Path) -> tuple[ChatModel, int]:
+    """Return the model that a stage has trained, and its number of steps."""
+    spec, episodes, resume = run.recipe.model, run.recipe.episodes, last_checkpoint(folder, stage)
+    on_step = partial(run.on_step, stage)
+    job = TrainingJob(stage, folder, run.seed, spec.lora, spec.vllm, trainer_options(spec), resume, on_step)
+    tasks = tasks_of_stage(run.webs.training, stage)
+    with EventLoopThread(run.webs.training.server) as loop_thread:
+        if stage.kind == "sft":
+            rows = distributed.broadcast_from_first(
+                partial(collect_rows, job, tasks, _earlier_grpo_folders(run, number), episodes, loop_thread)
+            )
+            trainer = train_sft(job, _open_model(run, number, rows), rows)
+        else:
+            trainer = train_grpo(job, _open_model(run, number, []), tasks, episodes, loop_thread)
+    return unwrap_model(trainer), int(trainer.state.global_step)
 
 
 def _open_run(recipe: Recipe, text: str, out: Path, seed: int, inputs: RunInputs, stack: ExitStack) -> Webs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from webemu.rl.rubric import Score
 from webemu.rl.train.rollout import Rollout, Timing
 
-STEPS_FILE, TRAJECTORIES_FOLDER = "steps.jsonl", "trajectories"
+STEPS_FILE, TRAJECTORIES_FOLDER, HELD_OUT_FILE = "steps.jsonl", "trajectories", "held-out.parquet"
 TRAJECTORY_SCHEMA = pa.schema(
     [
         ("step", pa.int32()),
@@ -91,11 +91,15 @@ class StepLog:
         """Write the rollouts of a step to a file of their own."""
         if not self._writes:
             return
-        rows = [_to_row(step, one) for one in rollouts]
-        path = self.folder / TRAJECTORIES_FOLDER / f"{step:06d}.parquet"
-        unfinished = path.with_suffix(".unfinished")
-        pq.write_table(pa.Table.from_pylist(rows, schema=TRAJECTORY_SCHEMA), unfinished, compression="zstd")
-        unfinished.replace(path)
+        write_rollouts(self.folder / TRAJECTORIES_FOLDER / f"{step:06d}.parquet", step, rollouts)
+
+
+def write_rollouts(path: Path, step: int, rollouts: Sequence[Rollout]) -> None:
+    """Write rollouts of a step as Parquet (`TRAJECTORY_SCHEMA`)."""
+    rows = [_to_row(step, one) for one in rollouts]
+    unfinished = path.with_suffix(".unfinished")
+    pq.write_table(pa.Table.from_pylist(rows, schema=TRAJECTORY_SCHEMA), unfinished, compression="zstd")
+    unfinished.replace(path)
 
 
 def read_steps(folder: Path) -> list[dict[str, float]]:
@@ -147,6 +151,15 @@ def is_grounded_score(score: Score) -> bool:
     if "correct" in terms:
         return bool(terms["correct"]) and terms["grounding"] == 1.0 and bool(score.reward)
     return (terms.get("coverage") or 0) > 0.5 and terms.get("precision") == 1.0
+
+
+def grounded_by_task(rows: Iterable[TrajectoryRow]) -> dict[str, float]:
+    """Return 1 for each task whose answer was grounded, else 0, by its id; without masked episodes."""
+    return {
+        row["task"]: float(is_grounded_score(Score(row["reward"], json.loads(row["terms"]))))
+        for row in rows
+        if row["reward"] is not None
+    }
 
 
 def _to_row(step: int, rollout: Rollout) -> TrajectoryRow:

@@ -89,13 +89,25 @@ def device_options() -> dict[str, bool]:
 
 
 def trainer_options(spec: Model) -> dict[str, object]:
-    """Return the trainer's arguments for the keys `optimizer`, `checkpointing` and `fsdp` of a recipe's model."""
+    """Return the trainer's arguments for the keys `optimizer`, `passes`, `checkpointing` and `fsdp` of a recipe's
+    model.
+    """
     options: dict[str, object] = {"optim": spec.optimizer} if spec.optimizer else {}
+    if spec.passes != "auto":
+        options["bf16"] = spec.passes == "bfloat16"
+    elif spec.name and cpu_has_bfloat16():
+        options["bf16"] = True
     if spec.checkpointing != "auto":
         options["gradient_checkpointing"] = spec.checkpointing == "on"
     if spec.fsdp:
         options["fsdp"] = spec.fsdp
     return options
+
+
+def cpu_has_bfloat16() -> bool:
+    """Return True if this CPU multiplies numbers of bfloat16 itself (AVX-512 BF16 or AMX), faster than float32."""
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def take_peak_memory_mb() -> float:

@@ -29,12 +29,20 @@ from webemu.emulator.cli import app
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import curves, trajectories
+from webemu.rl.train.compare import render_comparison
 from webemu.rl.train.manifest import MANIFEST_FILE
 from webemu.rl.train.report import page_version, render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.rollout import Rollout, Timing
 from webemu.rl.train.run_folder import RECIPE_FILE
-from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, StepLog, compute_figures
+from webemu.rl.train.step_log import (
+    HELD_OUT_FILE,
+    STEPS_FILE,
+    TRAJECTORIES_FOLDER,
+    StepLog,
+    compute_figures,
+    write_rollouts,
+)
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
@@ -244,9 +252,9 @@ def test_nothing_of_the_web_is_markup(tmp_path: Path) -> None:
         text = render_page(hostile_run, live=live)
         html = Html(text)
         assert "evil.example" in text
-        assert len(html.css("script")) == text.count("<script") == 1
+        assert len(html.css("script")) == text.count("<script") == 2
         assert not html.css_matches("img")
-        assert "document.title" not in html.css_first("script").text()
+        assert not [script for script in html.css("script") if "document.title" in script.text()]
         assert not [name for tag in html.css("body *") for name in tag.attributes if name.startswith("on")]
         policy = html.css_first("meta[http-equiv]").attributes["content"]
         assert ("connect-src 'self'" in policy) == bool(live)
@@ -430,3 +438,57 @@ def test_an_open_page_follows_the_run(browser: Browser, live: ReportServer) -> N
     expect(page.locator("#live")).to_contain_text("does not answer", timeout=15_000)
     assert time.monotonic() - start < 15
     assert [line for line in messages if "ERR_CONNECTION" not in line] == []
+
+
+def finished(folder: Path, stage: str, right: int, count: int = 20, task: str = "mill") -> None:
+    """Write the held-out episodes and the manifest of a complete stage; the first `right` answers are right."""
+    answers = [rollout(f"{task} {n}", 0, n < right) for n in range(count)]
+    (folder / stage).mkdir(exist_ok=True)
+    write_rollouts(folder / stage / HELD_OUT_FILE, 1, answers)
+    grounded = {"mean": right / count, "low": 0.0, "high": 1.0, "tasks": count}
+    text = json.dumps({"stage": stage.partition("-")[2], "held_out": {"grounded": grounded}})
+    (folder / stage / MANIFEST_FILE).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def two_runs(run: Path, tmp_path: Path) -> list[Path]:
+    """Two runs: the second has another rate, fewer steps, and fewer right answers after its second stage."""
+    runs = [Path(shutil.copytree(run, tmp_path / name)) for name in ("plain", "control")]
+    for folder, right in zip(runs, (16, 4), strict=True):
+        finished(folder, "1-start", 4)
+        finished(folder, "2-learn", right)
+    (runs[1] / RECIPE_FILE).write_text(TOML.replace("gate = 0.2", "gate = 0.3") + f'note = "{EVIL[:9]}"\n')
+    steps_file = runs[1] / "2-learn" / STEPS_FILE
+    steps_file.write_text("".join(f"{line}\n" for line in steps_file.read_text().splitlines()[4:20:5]))
+    return runs
+
+
+def test_runs_are_compared_task_by_task(two_runs: list[Path]) -> None:
+    html = Html(render_comparison(two_runs))
+    rows = words(html, "table:not(.texts) tbody tr")
+    assert [row.split(" – ")[0] for row in rows[:2]] == [
+        "start plain 20 0.200 0.000 to 1.000",
+        "control 20 0.200 0.000 to 1.000",
+    ]
+    assert rows[2].startswith("learn plain 20 0.800 0.000 to 1.000 +0.600 +0.400 to +0.800 –")
+    assert rows[3].startswith("control 20 0.200 0.000 to 1.000 +0.000 +0.000 to +0.000 -0.600 -0.800 to -0.400")
+    assert words(html, "table.texts tbody tr") == ["stages.learn.gate 0.2 0.3", "stages.learn.note – </script>"]
+    reward = charts(html)["Reward"]
+    assert reward.startswith("Reward, steps 1 to 30; last: plain 0.857, control ")
+    assert "Grounded answers" in charts(html)
+
+
+def test_tasks_of_other_webs_are_not_compared(two_runs: list[Path]) -> None:
+    finished(two_runs[1], "2-learn", 4, task="wheel")
+    row = words(Html(render_comparison(two_runs)), "table:not(.texts) tbody tr")[3]
+    assert row == "control 20 0.200 0.000 to 1.000 – – – – –"
+
+
+def test_the_command_compares_runs(two_runs: list[Path], tmp_path: Path) -> None:
+    names = [str(one) for one in two_runs]
+    result = CliRunner().invoke(app, ["report", *names, "--out", str(tmp_path / "both.html")])
+    assert result.exit_code == 0, result.output
+    assert "Training runs compared" in (tmp_path / "both.html").read_text()
+    for more, problem in ((["--serve"], "show one run"), (names * 3, "at most 6 runs")):
+        refused = CliRunner().invoke(app, ["report", *names, *more])
+        assert (refused.exit_code, problem in refused.output) == (1, True), refused.output

@@ -107,6 +107,9 @@ def test_the_keys_of_the_model_reach_its_trainer(tmp_path: Path) -> None:
     for config in (sft_config(SFT, tmp_path, 0, options), grpo_config(GRPO, tmp_path, 0, "", options)):
         assert (str(config.optim.value), config.gradient_checkpointing) == ("adafactor", True)
     assert trainer_options(Model()) == {}, "what no key names stays the choice of the trainer"
+    for passes, is_used in (("bfloat16", True), ("float32", False)):
+        options = trainer_options(Model(name="m", passes=passes))  # type: ignore[arg-type]
+        assert sft_config(SFT, tmp_path, 0, options).bf16 is is_used
     assert trainer_options(Model(fsdp="full_shard auto_wrap"))["fsdp"] == "full_shard auto_wrap"
     with pytest.raises(RecipeError, match="dtype of the model must be one of float32, bfloat16, got 'int4'"):
         parse_recipe('[model]\nname = "m"\ndtype = "int4"\n[[stages]]\nname = "a"\nkind = "sft"\nsteps = 1\nrate = 1\n')

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("trl")
 
+from transformers import AutoTokenizer
 from trl.chat_template_utils import (
     is_chat_template_prefix_preserving,
     is_chat_template_stop_token_trained,
@@ -214,3 +215,25 @@ def test_a_question_cannot_speak_for_others(words: Any) -> None:
     plain = ChatCodec(words).encode_prompt(Task("1", "Who?", ("x",)), ())
     special = set(words.convert_tokens_to_ids(list(words.get_added_vocab())))
     assert [one for one in ids if one in special] == [one for one in plain if one in special]
+
+
+def test_the_brief_template_lists_signatures_and_calls_as_qwen_does() -> None:
+    words, brief = (prepare_tokenizer(tiny.tokenizer(), name) for name in ("qwen2.5", "qwen2.5-brief"))
+    prompts = [
+        codec.encode_prompt(Task("1", "Who wrote Kim?", ("x",)), TOOLS) for codec in map(ChatCodec, (words, brief))
+    ]
+    assert len(prompts[1]) < len(prompts[0]) / 2
+    assert "\nopen(link, cursor): Open a page and read its text." in brief.decode(prompts[1])
+    ids = turn(brief, [("search", {"query": "Kim novel"})])
+    assert ids == turn(words, [("search", {"query": "Kim novel"})])
+    (call,) = parse_turn(brief, ids)["tool_calls"]
+    assert call["function"] == {"name": "search", "arguments": {"query": "Kim novel"}}
+    assert is_chat_template_prefix_preserving(brief)
+    assert is_chat_template_stop_token_trained(brief)
+
+
+def test_a_tokenizer_that_was_saved_with_the_brief_template_keeps_it(tmp_path: Path) -> None:
+    brief = prepare_tokenizer(tiny.tokenizer(), "qwen2.5-brief")
+    brief.save_pretrained(tmp_path)
+    loaded = prepare_tokenizer(AutoTokenizer.from_pretrained(tmp_path))
+    assert (loaded.chat_template, loaded.response_template) == (brief.chat_template, brief.response_template)

@@ -111,7 +111,7 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
     before, conversations = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
     trainer = train_sft(TrainingJob(SFT, tmp_path, 0), ChatModel(model, words), conversations)
     assert changed(before, trainer.model)
-    assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
+    assert [row["step"] for row in read_steps(tmp_path)] == [*range(1, SFT.steps + 1)]
     for row, encoded in zip(conversations, trainer.train_dataset, strict=True):
         prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), TOOLS)
         ids, is_lesson = encoded["input_ids"], [label != -100 for label in encoded["labels"]]

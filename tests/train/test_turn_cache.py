@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
 from random import Random
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 pytest.importorskip("trl")
 
 import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from webemu.rl.train.rollout import Ids
@@ -136,3 +139,19 @@ def test_a_sliding_window_is_generated_without_a_cache() -> None:
     model = Qwen3ForCausalLM(config).eval()
     history, rounds, _ = play(model, sampled=False)
     assert rounds == [sample_without_cache(model, contexts) for contexts in history]
+
+
+def test_turns_are_sampled_in_the_type_of_the_weights_on_a_cpu(model: Any) -> None:
+    """Accelerate wraps `forward` in autocast, which converts all weights for every new token."""
+    AcceleratorState._reset_state(True)
+    prepared = Accelerator(cpu=True, mixed_precision="bf16").prepare(deepcopy(model))
+    is_autocast: list[bool] = []
+    prepared.model.register_forward_pre_hook(lambda *_: is_autocast.append(torch.is_autocast_enabled("cpu")))
+    contexts = [[5, 6, 7], [8, 9]]
+    turns = TurnCache(PAD, [END]).sample_turns(prepared, contexts, generate(prepared))
+    assert turns == sample_without_cache(model, contexts)
+    assert is_autocast
+    assert not any(is_autocast)
+    prepared(input_ids=torch.tensor([contexts[0]]))
+    assert is_autocast[-1], "training passes keep their autocast"
+    AcceleratorState._reset_state(True)

@@ -18,12 +18,14 @@ pytest.importorskip("trl")
 pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
+import pyarrow.parquet as pq
+
 from webemu.rl.tasks import Task
-from webemu.rl.train.recipe import parse_recipe
+from webemu.rl.train.recipe import RecipeError, parse_recipe
 from webemu.rl.train.run import train
 from webemu.rl.train.run_folder import RunError, copy_earlier_run, last_checkpoint
 from webemu.rl.train.served_web import RunInputs, ServedWeb, split_web
-from webemu.rl.train.step_log import read_steps
+from webemu.rl.train.step_log import HELD_OUT_FILE, grounded_by_task, read_steps
 
 RECIPE = """\
 summary = "for tests"
@@ -199,6 +201,19 @@ def test_a_stage_is_where_a_run_stops(undisturbed_run: Path, tmp_path: Path) -> 
     assert [one["stage"] for one in manifests] == ["skills"]
     assert stages == []
     assert not (out / "2-grpo").exists()
+
+
+def test_a_stage_of_no_steps_measures_the_model_as_it_is(undisturbed_run: Path, tmp_path: Path) -> None:
+    trained = undisturbed_run / "1-skills"
+    skills = RECIPE.format(control="").partition('[[stages]]\nname = "grpo"')[0]
+    text = skills.replace('size = "tiny"', f'name = "{trained / "model"}"').replace("steps = 40", "steps = 0")
+    (manifest,) = train(parse_recipe(text), text, tmp_path / "run", 0, RunInputs(), lambda *_: None)
+    assert manifest["steps"] == 0
+    assert manifest["held_out"] == json.loads((trained / "manifest.json").read_text())["held_out"]
+    episodes = pq.read_table(tmp_path / "run" / "1-skills" / HELD_OUT_FILE).to_pylist()
+    assert len(grounded_by_task(episodes)) == 6
+    with pytest.raises(RecipeError, match="with at least one step"):
+        parse_recipe(text.replace(f'name = "{trained / "model"}"', 'size = "tiny"'))
 
 
 def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(
