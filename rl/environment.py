@@ -70,6 +70,11 @@ class _BaseEpisode:
         return results | dict(state.open_page.links if state.open_page else {})
 
     @property
+    def opened_pages(self) -> dict[str, str]:
+        """URL by page id, such as `p1`, of the pages that were opened, in order."""
+        return {f"p{number}": url for number, url in enumerate(self._logic.state.opened, 1)}
+
+    @property
     def calls_left(self) -> int:
         """Number of searches and page views that the limits still allow."""
         return self._settings[0].calls - self._logic.state.calls

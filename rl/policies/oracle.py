@@ -43,7 +43,15 @@ async def play_with_gold(attempt: Attempt) -> None:
         answer = task.answers[0]
         citations = await _choose_citations(attempt, text_by_url)
     if not attempt.done:
-        await attempt.act("finish", answer=answer, citations=citations)
+        await attempt.act("finish", answer=answer, citations=[_page_id(attempt, url) for url in citations])
+
+
+def _page_id(attempt: Attempt, url: str) -> str:
+    """Return the id of an opened page, such as `p1`, which a learner can copy even where no URL is shown; for a page
+    that was not opened the URL.
+    """
+    pages = attempt.episode.opened_pages.items()
+    return next((name for name, opened_url in pages if url_key(opened_url) == url_key(url)), url)
 
 
 async def _choose_citations(attempt: Attempt, text_by_url: Mapping[str, str]) -> list[str]:

@@ -67,6 +67,9 @@ def test_the_oracle_earns_all(world: World) -> None:
     played = play(world, play_with_gold, *one_of_each(world.tasks))
     assert len(played) > 20
     assert [(a.task.recipe, reward(record)) for a, record in played if reward(record) < 1] == []
+    # Learners copy ids, and cannot know a URL that brief observations never show.
+    finishes = [arguments for attempt, _ in played for tool, arguments in actions(attempt) if tool == "finish"]
+    assert all(cited[0] == "p" and cited[1:].isdigit() for one in finishes for cited in one["citations"])
 
 
 def test_the_oracle_finds_what_stands_far_down(world: World) -> None:
