@@ -170,6 +170,7 @@ class RolloutFunction:
                 self.stage.context,
                 policy,
                 self._episodes.judge,
+                partial(self._step_log.write_playing, step + 1),
             )
             rollouts = distributed.gather_all(local_rollouts)
             timings.append(timing)

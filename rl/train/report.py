@@ -21,7 +21,7 @@ from webemu.rl.train.curves import Chart, Drawing, Step, draw_chart, format_shor
 from webemu.rl.train.manifest import MANIFEST_FILE, is_figure
 from webemu.rl.train.page import render_template
 from webemu.rl.train.run_folder import RECIPE_FILE
-from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, read_steps
+from webemu.rl.train.step_log import PLAYING_FILE, STEPS_FILE, TRAJECTORIES_FOLDER, read_steps
 from webemu.rl.train.trajectories import EpisodeView, TaskGroups
 
 REST_SECONDS = "seconds/rest"
@@ -81,6 +81,8 @@ class StageView:
     """Steps whose episodes are shown side by side."""
     rows: Sequence[Sequence[EpisodeView | None]]
     """Rows of episodes, with one column for each step; None if a step has no such episode."""
+    playing: Sequence[EpisodeView]
+    """First episodes of the step that is being played, as far as they have come."""
     read_error: str
     """Error that kept the steps from being read; empty if there was none."""
 
@@ -116,6 +118,7 @@ def page_version(run: Path) -> str:
         *run.glob(f"*/{STEPS_FILE}"),
         *run.glob(f"*/{MANIFEST_FILE}"),
         *run.glob(f"*/{TRAJECTORIES_FOLDER}"),
+        *run.glob(f"*/{PLAYING_FILE}"),
     ]
     digest = hashlib.sha256()
     for path in sorted(paths):
@@ -188,6 +191,7 @@ def _view_stage(folder: Path, stage_config: Mapping[str, object], shown_steps: S
         task_groups=trajectories.compute_groups(file_by_step),
         columns=tuple(columns),
         rows=rows,
+        playing=() if manifest else trajectories.read_playing(folder),
         read_error=read_error,
     )
 

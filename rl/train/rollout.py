@@ -27,6 +27,8 @@ from webemu.rl.train.messages import Message
 Ids = list[int]
 OnTurn = Callable[[int, Ids], None]
 """Function that receives the number of a context and its turn."""
+OnProgress = Callable[["Sequence[Rollout]"], None]
+"""Function that receives the rollouts of a batch whenever each of them has made one more turn or has ended."""
 
 
 class Sampler(Protocol):
@@ -109,6 +111,7 @@ def play(
     token_budget: int,
     policy: Mapping[str, object] | None = None,
     judge: JudgeSpec | None = None,
+    on_progress: OnProgress = lambda rollouts: None,
 ) -> tuple[list[Rollout], Timing]:
     """Play an episode for each (task, seed) and return the rollouts in order, with their timing. No rollout has more
     than `token_budget` tokens after its prompt. A judge decides what the rules leave open.
@@ -127,6 +130,7 @@ def play(
         sampling_seconds, phase_started = sampling_seconds + time.perf_counter() - phase_started, time.perf_counter()
         loop_thread.collect(futures)
         tool_seconds += time.perf_counter() - phase_started
+        on_progress(rollouts)
         active = [(rollout, episode) for rollout, episode in active if not rollout.end_reason]
     phase_started = time.perf_counter()
     records = loop_thread.gather(episode.record() for episode in episodes)

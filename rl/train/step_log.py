@@ -15,6 +15,8 @@ from webemu.rl.rubric import Score
 from webemu.rl.train.rollout import Rollout, Timing
 
 STEPS_FILE, TRAJECTORIES_FOLDER, HELD_OUT_FILE = "steps.jsonl", "trajectories", "held-out.parquet"
+PLAYING_FILE, MAX_PLAYING = "playing.parquet", 8
+"""File with the episodes that are being played, and how many of them it holds."""
 TRAJECTORY_SCHEMA = pa.schema(
     [
         ("step", pa.int32()),
@@ -48,9 +50,9 @@ class TrajectoryRow(TypedDict):
     messages: str
     """Messages after the question (`webemu.rl.train.messages`) as JSON text."""
     over: str
-    """Reason why it ended: `webemu.rl.train.rollout.Rollout.end_reason`."""
+    """Reason why it ended: `webemu.rl.train.rollout.Rollout.end_reason`; empty while it is played."""
     reward: float | None
-    """Reward of the rubric; None if the episode is masked."""
+    """Reward of the rubric; None if the episode is masked or still being played."""
     terms: str
     """Terms of the rubric by name as JSON text."""
     mask: str
@@ -70,6 +72,7 @@ class StepLog:
             return
         (folder / TRAJECTORIES_FOLDER).mkdir(parents=True, exist_ok=True)
         earlier_rows = [row for row in read_steps(folder) if row["step"] <= resumed]
+        (folder / PLAYING_FILE).unlink(missing_ok=True)
         for path in (folder / TRAJECTORIES_FOLDER).glob("*.parquet"):
             if int(path.stem) > resumed:
                 path.unlink()
@@ -92,6 +95,12 @@ class StepLog:
         if not self._writes:
             return
         write_rollouts(self.folder / TRAJECTORIES_FOLDER / f"{step:06d}.parquet", step, rollouts)
+        (self.folder / PLAYING_FILE).unlink(missing_ok=True)
+
+    def write_playing(self, step: int, rollouts: Sequence[Rollout]) -> None:
+        """Write the first episodes of a step as far as they have been played, for who follows the run."""
+        if self._writes:
+            write_rollouts(self.folder / PLAYING_FILE, step, rollouts[:MAX_PLAYING])
 
 
 def write_rollouts(path: Path, step: int, rollouts: Sequence[Rollout]) -> None:

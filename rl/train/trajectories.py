@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 
 from webemu.rl.rubric import Score
 from webemu.rl.train.messages import Message
-from webemu.rl.train.step_log import TRAJECTORIES_FOLDER, TrajectoryRow, is_grounded_score
+from webemu.rl.train.step_log import PLAYING_FILE, TRAJECTORIES_FOLDER, TrajectoryRow, is_grounded_score
 
 T = TypeVar("T")
 
 MAX_EPISODES = 60
 """Episodes of a stage that are shown."""
-MAX_TEXT_CHARACTERS = 2_000
-"""Characters of one text that are shown."""
+MAX_TEXT_CHARACTERS = 8_000
+"""Characters of one text that are shown: as many as an observation has by default (`webemu.rl.state.Limits`)."""
 MAX_STEPS_READ = 100
 """Steps whose episodes are counted in the figures by kind of task. If there are more, an even sample is taken."""
 STAGE_PARTS = 5
@@ -63,6 +63,8 @@ class EpisodeView:
     """Rewards of all samples of the task in this step."""
     sample_number: int
     """Position of this episode in its group, from 0."""
+    advantage: float | None
+    """Reward beyond the mean of the group, before `scale_rewards` divides it; None without a reward."""
     mask: str
     tokens: int
 
@@ -112,6 +114,11 @@ def list_files(stage: Path, until: int) -> dict[int, Path]:
         int(path.stem): path for path in (stage / TRAJECTORIES_FOLDER).glob("*.parquet") if path.stem.isdecimal()
     }
     return {step: file_by_step[step] for step in sorted(file_by_step) if step <= until}
+
+
+def read_playing(stage: Path) -> tuple[EpisodeView, ...]:
+    """Return the episodes that are being played; empty if none are, or they cannot be read at this moment."""
+    return _read_episodes(stage / PLAYING_FILE)
 
 
 def pick_milestones(steps: Sequence[int], targets: Sequence[int] = ()) -> list[int]:
@@ -236,15 +243,18 @@ def _view_episode(row: TrajectoryRow, group: tuple[float | None, ...], sample_nu
         parts=tuple(_split_messages(messages)),
         group=group,
         sample_number=sample_number,
+        advantage=None if row["reward"] is None else row["reward"] - (_mean(group) or 0.0),
         mask=row["mask"],
         tokens=row["tokens"],
     )
 
 
 def _verdict_of(score: Score, over: str) -> str:
-    """Return the verdict in one word: those of `webemu.rl.evaluation.report`, and `partial` for a report."""
+    """Return the verdict in one word: those of `webemu.rl.evaluation.report`, `partial` for a report, and `playing` for
+    an episode that has not ended.
+    """
     if score.reward is None:
-        return "masked"
+        return "masked" if score.mask else "playing"
     if is_grounded_score(score):
         return "passed"
     if score.terms.get("correct"):

@@ -226,9 +226,9 @@ def test_the_page_is_bounded(tmp_path: Path) -> None:
     text = render_page(tmp_path)
     html = Html(text)
     assert sum(len(row.css("ol.steps")) for row in html.css("details.row")) == trajectories.MAX_EPISODES
-    assert "48,011 more characters" in text
+    assert "42,011 more characters" in text
     assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["x"]) <= curves.MAX_POINTS
-    assert len(text) < 3_000_000
+    assert len(text) < 5_000_000
 
 
 def test_axes_end_on_round_numbers() -> None:
@@ -492,3 +492,27 @@ def test_the_command_compares_runs(two_runs: list[Path], tmp_path: Path) -> None
     for more, problem in ((["--serve"], "show one run"), (names * 3, "at most 6 runs")):
         refused = CliRunner().invoke(app, ["report", *names, *more])
         assert (refused.exit_code, problem in refused.output) == (1, True), refused.output
+
+
+def test_a_rollout_is_followed_while_it_is_played(run_copy: Path) -> None:
+    journal, version = StepLog(run_copy / "2-learn", 30), page_version(run_copy)
+    unfinished = rollout("wheel", 0, True, "the page so far")
+    unfinished.messages, unfinished.end_reason, unfinished.score = unfinished.messages[:5], "", Score(None, {})
+    journal.write_playing(31, [unfinished] * 10)
+    assert page_version(run_copy) != version
+    html = Html(render_page(run_copy))
+    assert words(html, "#stage-2-playing h3") == ["Being played, step 31"]
+    episodes = words(html, "#stage-2-playing details")
+    assert len(episodes) == 8
+    assert "playing" in episodes[0]
+    assert "open shows the page so far" in episodes[0]
+    played(journal, 31)
+    assert Html(render_page(run_copy)).css_first("#stage-2-playing").text().strip() == ""
+
+
+def test_episodes_show_their_advantage(run: Path) -> None:
+    by_step = trajectories.list_files(run / "2-learn", 30)
+    (row,) = [one for one in trajectories.side_by_side([(15, by_step[15])]) if one[0] and one[0].task == "wheel"][:1]
+    assert row[0].group == (1.0, 1.0, 0.0, 0.0)
+    assert row[0].advantage == 0.5
+    assert "+0.500 before scaling" in render_page(run, [15])

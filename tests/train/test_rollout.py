@@ -101,6 +101,19 @@ def test_the_mask_says_token_by_token_who_spoke(toy: ServedWeb, words: Any, limi
         assert rollout.score.reward == 1.0
 
 
+def test_who_follows_a_rollout_sees_it_turn_by_turn(toy: ServedWeb) -> None:
+    words, (task, other) = WORDS["scratch"](), of(toy, "fact", 2)
+    early = [("finish", {"answer": "x", "citations": []})]
+    scripts: Scripts = [(task, good(task)), (other, [good(other)[0], early])]
+    speaker, seen_lengths = Scripted(words, {one.question: script for one, script in scripts}), list[list[int]]()
+    with EventLoopThread(toy.server) as loop_thread:
+        play(
+            loop_thread, speaker, [(one, 3) for one, _ in scripts], FULL, 20_000,
+            on_progress=lambda rollouts: seen_lengths.append([len(one.messages) for one in rollouts]),
+        )  # fmt: skip
+    assert seen_lengths == [[2, 2], [4, 4], [6, 4]]
+
+
 def between(rollout: Rollout) -> list[Ids]:
     """Ids of the mask's runs of 0."""
     runs: list[Ids] = []
