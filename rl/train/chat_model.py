@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from webemu.rl.train import tiny_models
 from webemu.rl.train.chat_templates import AUTO, prepare_tokenizer
 from webemu.rl.train.messages import SftRow
-from webemu.rl.train.recipe import Model
+from webemu.rl.train.recipe import Model, RecipeError
 
 if TYPE_CHECKING:  # slow imports, and peft is only needed for adapters
     from peft import LoraConfig, PeftModel
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer
 
 
 GGUF_SUFFIX = ".gguf"
@@ -48,20 +48,57 @@ def load_model(source: str, template: str = AUTO, dtype: str = "float32", attent
 
     Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # slow imports
+    from transformers import AutoModelForCausalLM  # slow import
 
-    path = Path(source)
-    gguf = {"gguf_file": path.name} if path.suffix == GGUF_SUFFIX else {}
-    folder = str(path.parent) if gguf else source
-    if gguf and importlib.util.find_spec("gguf") is None:
-        raise ValueError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
-    tokenizer = prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
+    folder, gguf = _locate(source)
+    tokenizer = load_tokenizer(source, template)
     # By default 32 bits: weights of 16 bits lose small optimizer steps. Passes use bf16 anyway, set by the trainers.
     implementation = {"attn_implementation": attention} if attention else {}
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **gguf, **implementation)
     if gguf:
         _forget_quantization(model)
     return ChatModel(model, tokenizer)
+
+
+def load_tokenizer(source: str, template: str = AUTO) -> PreTrainedTokenizerBase:
+    """Return the tokenizer of a folder, a hub id or a GGUF file, with a chat template that can be trained on.
+
+    Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
+    """
+    from transformers import AutoTokenizer  # slow import
+
+    folder, gguf = _locate(source)
+    return prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
+
+
+def read_config(spec: Model) -> PretrainedConfig:
+    """Return the configuration of a recipe's model. Raises: RecipeError if it cannot be read."""
+    from transformers import AutoConfig  # slow import
+
+    if spec.size:
+        size = tiny_models.SIZES[spec.size]
+        return tiny_models.create_model(size, 0, size.vocabulary, 0, 1).config
+    try:
+        folder, gguf = _locate(spec.name)
+        return AutoConfig.from_pretrained(folder, **gguf)
+    except (OSError, ValueError, ImportError) as error:
+        raise RecipeError(
+            f"the configuration of {spec.name!r} cannot be read ({str(error).splitlines()[0]}): name a folder with its"
+            " config.json (--model FOLDER), which is enough for an estimate"
+        ) from error
+
+
+def _locate(source: str) -> tuple[str, dict[str, str]]:
+    """Return the folder or hub id of a model, and the option of `transformers` that names a GGUF file in it.
+
+    Raises: ValueError if the package that reads GGUF files is missing.
+    """
+    path = Path(source)
+    if path.suffix != GGUF_SUFFIX:
+        return source, {}
+    if importlib.util.find_spec("gguf") is None:
+        raise ValueError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
+    return str(path.parent), {"gguf_file": path.name}
 
 
 def _forget_quantization(model: PreTrainedModel) -> None:

@@ -50,6 +50,9 @@ def train(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Print memory and time on common cards and exit.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Run each stage for one step, with two layers of random weights.")
+    ] = False,
     get: Annotated[str, typer.Option(help="Download this model into models/ and exit: smollm.")] = "",
     show: Annotated[bool, typer.Option("--list", help="List the shipped recipes and exit.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -63,6 +66,7 @@ def train(
       webemu train --recipe tiny --control no-tools --after runs/tiny --out runs/no-tools
       webemu train --get smollm && webemu train --recipe smollm --scale cpu      # a pretrained model; hours on a CPU
       webemu train --recipe smollm --model Qwen/Qwen3-1.7B --estimate            # memory and minutes, before renting
+      webemu train --recipe smollm --model Qwen/Qwen3-1.7B --dry-run             # all stages, without its weights
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     with _print_errors():
@@ -77,7 +81,9 @@ def train(
         if estimate:
             _print_estimate(parsed_recipe)
             return
-        folder = out or Path("runs") / Path(recipe).stem
+        folder = out or Path("runs") / (Path(recipe).stem + ("-dry-run" if dry_run else ""))
+        if dry_run:
+            parsed_recipe, text = _shrink(parsed_recipe, folder), f"# dry run\n{text}"
         inputs = RunInputs(server, collection, tasks, held_out, workers, after)
         _run_stages(parsed_recipe, text, folder, seed, until, quiet, inputs)
 
@@ -120,6 +126,13 @@ def _print_results(manifests: list[Manifest], folder: Path) -> None:
     for manifest in manifests:
         typer.echo(f"{manifest['stage']:<12} held out: {_format_figures(manifest['held_out'])}")
     typer.echo(f"{'next':<12} webemu report {folder}")
+
+
+def _shrink(recipe: Recipe, folder: Path) -> Recipe:
+    _silence_libraries()
+    from webemu.rl.train.dry_run import shrink_recipe  # imports torch and trl, which takes seconds
+
+    return shrink_recipe(recipe, folder / "dry-run-model")
 
 
 def _fetch_model(name: str) -> Path:

@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from webemu.rl.train.recipe import Model, Recipe, RecipeError, Stage
-
-if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+from webemu.rl.train.chat_model import read_config
+from webemu.rl.train.recipe import Model, Recipe, Stage
 
 TRAINING_SHARE, DECODING_SHARE = 0.3, 0.5
 """Shares of a card's peak that training and decoding reach."""
@@ -95,7 +91,7 @@ def measure_model(spec: Model) -> ModelSize:
     import torch  # slow imports
     from transformers import AutoModelForCausalLM
 
-    config = _read_config(spec)
+    config = read_config(spec)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
     parameters = sum(weight.numel() for weight in model.parameters())
@@ -155,28 +151,6 @@ def format_estimate(recipe: Recipe, cards: Sequence[Card] = CARDS) -> Iterator[s
     yield f"{'all':<{width}} {'':>14} {'':>9}{cells}"
     yield "             one card, episodes that fill their context; a factor of two either way. Too small: lower micro,"
     yield '             or set lora = 16, dtype = "bfloat16" or optimizer = "adamw_bnb_8bit" in [model]'
-
-
-def _read_config(spec: Model) -> PretrainedConfig:
-    """Return the configuration of a recipe's model. Raises: RecipeError if it cannot be read."""
-    from transformers import AutoConfig
-
-    if spec.size:
-        from webemu.rl.train import tiny_models
-
-        size = tiny_models.SIZES[spec.size]
-        return tiny_models.create_model(size, 0, size.vocabulary, 0, 1).config
-    path = Path(spec.name)
-    is_file = path.suffix == ".gguf"
-    try:
-        if is_file:
-            return AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
-        return AutoConfig.from_pretrained(spec.name)
-    except (OSError, ValueError, ImportError) as error:
-        raise RecipeError(
-            f"the configuration of {spec.name!r} cannot be read ({str(error).splitlines()[0]}): name a folder with its"
-            " config.json (--model FOLDER), which is enough for an estimate"
-        ) from error
 
 
 def _count(number: int) -> str:

@@ -43,11 +43,10 @@ def test_adapters_are_counted_as_peft_counts_them() -> None:
     from peft import get_peft_model
     from transformers import AutoModelForCausalLM
 
-    from webemu.rl.train.chat_model import lora_config
-    from webemu.rl.train.estimate import _read_config
+    from webemu.rl.train.chat_model import lora_config, read_config
 
     spec = Model(size="tiny", lora=4)
-    adapted = get_peft_model(AutoModelForCausalLM.from_config(_read_config(spec)), lora_config(4))
+    adapted = get_peft_model(AutoModelForCausalLM.from_config(read_config(spec)), lora_config(4))
     trained = sum(weight.numel() for weight in adapted.parameters() if weight.requires_grad)
     assert measure_model(spec).trainable == trained
 
