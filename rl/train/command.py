@@ -47,12 +47,8 @@ def train(
     ] = "",
     after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
     scale: Annotated[str, typer.Option(help="Variant of a shipped recipe for another machine: cpu.")] = "",
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Print memory and time on common cards and exit.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Run each stage for one step, with two layers of random weights.")
-    ] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print memory and time on common cards.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Make a step of each stage, with random weights.")] = False,
     get: Annotated[str, typer.Option(help="Download this model into models/ and exit: smollm.")] = "",
     show: Annotated[bool, typer.Option("--list", help="List the shipped recipes and exit.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -70,11 +66,8 @@ def train(
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     with _print_errors():
-        if show:
-            _print_recipes()
-            return
-        if get:
-            typer.echo(f"{'model':<12} {_fetch_model(get)}")
+        if show or get:
+            typer.echo(f"{'model':<12} {_fetch_model(get)}" if get else _list_recipes())
             return
         recipe = f"{recipe}-{scale}" if scale else recipe
         text, parsed_recipe = _apply_overrides(*read_recipe(recipe), model, control)
@@ -83,7 +76,7 @@ def train(
             return
         folder = out or Path("runs") / (Path(recipe).stem + ("-dry-run" if dry_run else ""))
         if dry_run:
-            parsed_recipe, text = _shrink(parsed_recipe, folder), f"# dry run\n{text}"
+            text, parsed_recipe = f"# dry run\n{text}", _shrink(parsed_recipe, folder)
         inputs = RunInputs(server, collection, tasks, held_out, workers, after)
         _run_stages(parsed_recipe, text, folder, seed, until, quiet, inputs)
 
@@ -109,9 +102,8 @@ def _run_stages(recipe: Recipe, text: str, out: Path, seed: int, until: str, qui
         _print_results(manifests, out)
 
 
-def _print_recipes() -> None:
-    for name in list_shipped():
-        typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
+def _list_recipes() -> str:
+    return "\n".join(f"{name:<12} {read_recipe(name)[1].summary}" for name in list_shipped())
 
 
 def _print_estimate(recipe: Recipe) -> None:

@@ -87,15 +87,8 @@ def draw_chart(chart: Chart, steps: Sequence[Step]) -> Drawing | None:
                 _line_path(x_positions, _scale_heights(_moving_mean(values), tick_values)),
             )
         last = next(value for value in reversed(series[name]) if value is not None)
-        lines.append(
-            Line(
-                chart.lines[name],
-                path,
-                mean if len(rows) >= MIN_POINTS_FOR_MEAN else "",
-                format_short(last),
-                names.index(name),
-            )
-        )
+        smooth = mean if len(rows) >= MIN_POINTS_FOR_MEAN else ""
+        lines.append(Line(chart.lines[name], path, smooth, format_short(last), names.index(name)))
     value_labels = [[format_short(value) for value in values] for values in series.values()]
     values_by_step = {
         "steps": [round(row["step"]) for row in rows],

@@ -19,7 +19,7 @@ from webemu.rl.train.recipe import Model, Recipe, Stage, Web
 LAYERS = 2
 """Layers of the model."""
 QUESTIONS = 2
-"""Held-out tasks that are asked after each stage."""
+"""Number of held-out tasks that are asked after each stage."""
 MAX_PAGES = {"toy": 60, "world": 1_000}
 """Pages of a generated web by its kind. A world has all kinds of task from 1,000 pages up."""
 MAX_TASKS = 50
