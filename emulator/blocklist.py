@@ -6,13 +6,13 @@ Pure: it only compares; `webemu.emulator.policy_filter` removes what is blocked 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from html import unescape
 from itertools import islice
 from urllib.parse import unquote
 
 from webemu.emulator import urls
+from webemu.emulator.folding import fold, fold_words
 from webemu.emulator.ngrams import hash_ngrams, normalize_text
 from webemu.emulator.policy import Blocked
 
@@ -20,7 +20,12 @@ MAX_DEPTH = 4
 """Maximum number of percent-encoding layers searched for a URL inside a URL."""
 MAX_INNER_URLS = 32
 """Maximum number of inner URLs examined per layer."""
-_TAG = re.compile(r"<[^<>]*>")
+MIN_FOLDED, MIN_WORDS = 12, 5
+"""Letters and digits that a blocked text needs to be found without its spaces, and to be found without its punctuation.
+A shorter one is compared as it stands, since `C++` without its signs would block nearly everything.
+"""
+FEW_TEXTS = 32
+"""Number of texts up to which each is looked for on its own."""
 _INNER_HOST = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
 """Position where a host name may begin inside a URL, as in URLs of archives, caches and proxies."""
 
@@ -32,9 +37,9 @@ class Blocklist:
         self._domains = frozenset(_host_from_user_text(one) for one in blocked.domains) - {""}
         self._url_keys = frozenset(key for url in blocked.urls for key in _lookup_keys(urls.parse_user_url(url)))
         self._pattern = _compile_patterns(blocked.patterns)
-        self._texts = tuple(filter(None, map(normalize_text, blocked.texts)))
+        self._folded, self._worded, self._plain = _sort_texts(blocked.texts)
         self._ngrams = frozenset(one.lower().strip() for one in blocked.ngrams)
-        self.checks_text = bool(self._texts or self._ngrams)
+        self.checks_text = bool(self._folded or self._worded or self._plain or self._ngrams)
         """True if the policy blocks by page content, so that texts have to be checked."""
         self.blocks_url = lru_cache(1 << 16)(self._blocks_url_or_inner)
 
@@ -58,16 +63,58 @@ class Blocklist:
         return self._pattern is not None and any(map(self._pattern.fullmatch, (url, unquote(url))))
 
     def blocks_text(self, text: str) -> bool:
-        """True if a text contains a blocked text or a blocked run of words."""
-        if self._texts:
-            normalized = normalize_text(text)
-            if any(one in normalized for one in self._texts):
-                return True
-        return bool(self._ngrams) and any(one in self._ngrams for one in hash_ngrams(text))
+        """True if a text contains a blocked text or a blocked run of words.
 
-    def blocks_document(self, html: str) -> bool:
-        """True if an HTML document contains blocked text, with its tags read as spaces or as nothing."""
-        return self.blocks_text(unescape(_TAG.sub(" ", html))) or self.blocks_text(unescape(_TAG.sub("", html)))
+        Blocked texts are found in any disguise that `webemu.emulator.folding` sees through, and backwards.
+        """
+        return (
+            (bool(self._folded) and self._folded.occur_in(fold(text)))
+            or (bool(self._worded) and self._worded.occur_in(fold_words(text)))
+            or (bool(self._plain) and self._plain.occur_in(normalize_text(text)))
+            or (bool(self._ngrams) and any(one in self._ngrams for one in hash_ngrams(text)))
+        )
+
+
+class TextSet:
+    """A set of texts that are looked for together: many of them cost hardly more than one.
+
+    TextSet(["final answer"]).occur_in("the final answer is")   # True
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(dict.fromkeys(texts))
+        self._length = min(map(len, self._texts), default=0)
+        self._by_start: dict[str, list[str]] = {}
+        for text in self._texts if len(self._texts) > FEW_TEXTS else ():
+            self._by_start.setdefault(text[: self._length], []).append(text)
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
+    def occur_in(self, text: str) -> bool:
+        """True if the text contains any of the set."""
+        if not self._by_start:
+            return any(one in text for one in self._texts)
+        length, by_start = self._length, self._by_start
+        for start in range(len(text) - length + 1):
+            candidates = by_start.get(text[start : start + length])
+            if candidates and any(text.startswith(one, start) for one in candidates):
+                return True
+        return False
+
+
+def _sort_texts(texts: Iterable[str]) -> tuple[TextSet, TextSet, TextSet]:
+    """Return the texts by how they are compared: folded, and backwards too; as words; as they stand."""
+    folded, worded, plain = list[str](), list[str](), list[str]()
+    for text in texts:
+        letters = fold(text)
+        if len(letters) >= MIN_FOLDED:
+            folded += [letters, letters[::-1]]
+        elif len(letters) >= MIN_WORDS:
+            worded.append(fold_words(text))
+        elif normalized := normalize_text(text):
+            plain.append(normalized)
+    return TextSet(folded), TextSet(worded), TextSet(plain)
 
 
 def _host_from_user_text(text: str) -> str:

@@ -10,15 +10,17 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from webemu.emulator.folding import drop_invisible
+
 NGRAM_WORDS = 13
 """Words in a run."""
 _WORD = re.compile(r"\w+")
 
 
 def normalize_text(text: str) -> str:
-    """Return a text case-folded, in NFKC, with single spaces."""
+    """Return a text case-folded, in NFKC, without invisible characters, with single spaces."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", drop_invisible(text))
     return " ".join(text.casefold().split())
 
 

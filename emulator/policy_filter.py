@@ -76,18 +76,23 @@ class BlockChecker:
             return False
         return (capture.doc >= 0 and self._has_blocked_text(capture.doc)) or self._has_blocked_source(capture)
 
+    def _has_blocked_content(self, doc: int, url: str) -> bool:
+        """True if the text or the source of a page of the index is blocked: what cannot be opened is not found."""
+        capture = next((one for one in self._page_store.exact(url) if one.doc == doc), None)
+        return self._has_blocked_text(doc) if capture is None else self.is_capture_blocked(capture)
+
     def _has_blocked_text(self, doc: int) -> bool:
         """True if the title or text of a page is blocked."""
         title, text = self._page_store.text(doc)
         return self.blocklist.blocks_text(f"{title}\n{text}")
 
     def _has_blocked_source(self, capture: Capture) -> bool:
-        """True if the captured HTML is blocked; False if it cannot be read."""
+        """True if anything that can be read in the recorded response is blocked; False if nobody can read it."""
         try:
-            html = self._page_store.html(capture)
-        except PayloadError:  # nobody can read it, so it cannot leak anything
+            payload, html = self._page_store.payload(capture), self._page_store.html(capture)
+            return any(map(self.blocklist.blocks_text, self._page_store.readable_texts(payload, html)))
+        except PayloadError:
             return False
-        return html is not None and self.blocklist.blocks_document(html)
 
     def is_page_blocked(self, doc: int, url: Callable[[], str], since: int) -> bool:
         """True if a page of the index is blocked. `url` is called only if it is needed; `since` is the time of its
@@ -98,7 +103,7 @@ class BlockChecker:
             verdict = (
                 is_late
                 or self.blocklist.blocks_url(url())
-                or (self.blocklist.checks_text and self._has_blocked_text(doc))
+                or (self.blocklist.checks_text and self._has_blocked_content(doc, url()))
             )
             self._page_verdicts[doc] = verdict
             _limit_size(self._page_verdicts)
@@ -194,6 +199,7 @@ class FilteredPageStore:
             page_store.links,
             page_store.wiki,
         )
+        self.readable_texts = page_store.readable_texts
         self.rewrite_links, self.rewrite_css_links, self.nearest = (
             page_store.rewrite_links,
             page_store.rewrite_css_links,

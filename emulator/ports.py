@@ -163,6 +163,14 @@ class PageStore(Protocol):
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it is not text."""
 
+    def readable_texts(self, payload: Payload, html: str | None) -> Iterable[str]:
+        """Return everything that can be read in a recorded response, in any disguise: its headers, the text of all
+        nodes and of the visible ones alone, attributes, comments, and strings in scripts with their escapes decoded.
+        `html` is its document (`html`), None if it has no character encoding.
+
+        Raises: PayloadError if the body cannot be decoded.
+        """
+
     def markdown(
         self, html: str, url: str, text: str = "", *, pictures: bool = False, full_document: bool = False
     ) -> str:

@@ -32,6 +32,7 @@ from webemu.index.lookup import Lookup
 from webemu.index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
 from webemu.index.payloads import decode_payload, read_payload, read_pieces
 from webemu.index.rank import FLAT_BM25, Weights
+from webemu.index.readable_texts import list_readable_texts
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import compute_segment_bases, open_index
@@ -62,6 +63,10 @@ class DocumentConverter:
     def decode_body(self, payload: Payload) -> bytes:
         """Return the body of a payload without its content coding."""
         return decode_payload(payload)
+
+    def readable_texts(self, payload: Payload, html: str | None) -> Iterator[str]:
+        """Yield everything that can be read in a recorded response, in any disguise; `html` is its document."""
+        return list_readable_texts(html, decode_payload(payload), payload.headers)
 
     def markdown(
         self, html: str, url: str, text: str = "", *, pictures: bool = False, full_document: bool = False

@@ -126,8 +126,25 @@ def test_texts_whatever_their_case_and_spaces() -> None:
     listed = Blocklist(Blocked(texts=("The  ﬁnal\nAnswer",)))
     assert listed.blocks_text("say THE FINAL\t answer, thus")
     assert not listed.blocks_text("the finally answer")
-    assert listed.blocks_document("<p>The <b>fin</b>al&nbsp;answer</p>")
+    assert listed.blocks_text("The\u00a0fi\u200bnal—answer!")
     assert not Blocklist(Blocked()).blocks_text("")
+
+
+def test_short_texts_keep_their_signs_and_spaces() -> None:
+    signs, words = Blocklist(Blocked(texts=("C++",))), Blocklist(Blocked(texts=("Old Marl",)))
+    assert signs.blocks_text("in c++ it is")
+    assert not signs.blocks_text("in c it is")
+    assert words.blocks_text("the old-marl inn")
+    assert not words.blocks_text("so ld ma rl")
+
+
+def test_many_texts_are_looked_for_together() -> None:
+    few, many = (tuple(f"the sentence of number {n} is this" for n in range(count)) for count in (3, 2000))
+    for texts in (few, many):
+        listed = Blocklist(Blocked(texts=texts))
+        assert listed.blocks_text(f"Then: {texts[-1].upper()}.")
+        assert listed.blocks_text(texts[0][::-1])
+        assert not listed.blocks_text("the sentence of number 99999 is this")
 
 
 def test_runs_of_words() -> None:
