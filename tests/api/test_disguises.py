@@ -183,6 +183,6 @@ def test_what_only_shares_words_is_shown(app: App, session: str) -> None:
 
 
 def test_rot13_is_no_disguise_that_is_seen_through() -> None:
-    """What a reader has to compute is not read: the docs say so."""
+    """A text that a reader has to compute is not read, as the docs say."""
     readings = list_readable_texts(f"<p>{codecs.encode(BODY, 'rot13')}", b"", ())
     assert not any(map(Blocklist(Blocked(texts=(QUESTION,))).blocks_text, readings))
