@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tantivy import Occur, Query
 
+from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.questions import wants_fresh_results
 from webemu.index.analysis import extract_terms as analyze
@@ -211,7 +212,11 @@ class RankEngine:
         """Return what the second stage looks for; empty if no feature has a weight."""
         if not self.weights.reranks:
             return NO_RERANKING
-        pairs = _word_pairs(text) if self.weights.ordered else ()
+        evidence = drop_unwanted_words(text)
+        if evidence != text:
+            readings = self._query_analyzer.count_readings(evidence)
+            words = [word for word in words if word.readings in readings]
+        pairs = _word_pairs(evidence) if self.weights.ordered else ()
         terms = tuple([(word.hashes, self._idf(word.frequency)) for word in words])
         return RerankInputs(terms, pairs, bool(self.weights.fresh) and wants_fresh_results(text))
 
