@@ -36,7 +36,7 @@ MAX_PAIRED_WORDS = 32
 _WORD = re.compile(r"(?:(?<!\S)\.)?\w+(?:(?:\+\+|#)(?!\w))?")
 """A word of a query, with the signs that make it another word: `C#`, `C++`, `.NET`."""
 _SIGNED = re.compile(r"^\.|[#+]$")
-_JOINING_SIGNS = re.compile(r"[^\s-]+")
+_JOINING_SIGNS = re.compile(r"[^\s'’-]+")
 
 
 class _Word(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from webemu.emulator.negations import drop_unwanted_words
 
 
@@ -23,7 +24,7 @@ def test_what_is_not_wanted_is_left_out(text: str, remaining: str) -> None:
     assert drop_unwanted_words(text).split() == remaining.split()
 
 
-@pytest.mark.parametrize("text", ["Doctors Without Borders", "csv without index", "to be or not to be", "exceptions", ""])
+@pytest.mark.parametrize("text", ["Other Than Human", "csv without index", "to be or not to be", "exceptions", ""])
 def test_other_words_stay(text: str) -> None:
     assert drop_unwanted_words(text) == text
 
