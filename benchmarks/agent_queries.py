@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.peers.corpus import write_pages
-from webemu.emulator.query import parse_query
+from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.engine import RankEngine
@@ -63,7 +63,7 @@ def read_judged(path: Path, collection: Path) -> Judged:
 
 def rank_relaxed(world: World, text: str) -> list[str]:
     """Return the ranking of a query, pages that meet its phrases and `+words` first, then the others."""
-    parsed = parse_query(text)
+    parsed = world.parse(Query(text))
     milder = replace(parsed, phrases=(), required=())
     urls = rank_parsed_query(world, parsed, DEPTH)
     if milder != parsed and len(urls) < DEPTH:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.emulator import ranking
-from webemu.emulator.query import ParsedQuery, parse_query
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Query
 from webemu.emulator.world import MAX_RANK, World
 from webemu.index.open import open_snapshot
@@ -44,7 +44,7 @@ def open_ranker(config: RankerConfig) -> RankFunction:
 
 def rank_live_pages(world: World, text: str, depth: int) -> list[str]:
     """Return the engine's own ranking of live pages."""
-    return rank_parsed_query(world, parse_query(text), depth)
+    return rank_parsed_query(world, world.parse(Query(text)), depth)
 
 
 def rank_parsed_query(world: World, parsed: ParsedQuery, depth: int) -> list[str]:
