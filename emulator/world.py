@@ -128,8 +128,8 @@ class World:
     def parse(self, query: Query) -> ParsedQuery:
         """Return the parsed query, with similar words for those that no page has; as typed if the query is strict."""
         parsed = parse_query(query.text, query.is_strict)
-        known, nearest = self._cached_frequency, self._page_store.nearest
-        words = parsed.words if query.is_strict else correct_unknown_words(parsed.words, known, nearest)
+        frequency, nearest = self._cached_frequency, self._page_store.nearest
+        words = parsed.words if query.is_strict else correct_unknown_words(parsed.words, frequency, nearest)
         return parsed if words == parsed.words else replace(parsed, words=words)
 
     def _run_search(self, query: Query) -> Results:

@@ -1,4 +1,4 @@
-"""What a query in prose does not want."""
+"""Tests which words of a query in prose are not wanted."""
 
 from __future__ import annotations
 
