@@ -24,6 +24,8 @@ Key = TypeVar("Key")
 
 MAX_VERDICTS = 1 << 18
 """Maximum number of cached verdicts of each kind."""
+MAX_PAGES_CHECKED = 32
+"""Number of pages with a word up to which they are checked before the word counts as known."""
 MAX_SCAN_DEPTH = 1024
 """Depth to which a ranking is searched for a page that is not blocked."""
 
@@ -167,6 +169,13 @@ class FilteredRanker:
         """Return the page frequency of words; 0 if only blocked pages contain them."""
         count = self._ranker.frequency(words)
         return count if count and self.has_allowed_page(ParsedQuery(words=words, phrases=(words,))) else 0
+
+    def knows(self, word: str) -> bool:
+        """Return True if a page that is not blocked has the word; of a word that more than `MAX_PAGES_CHECKED` pages
+        have, it is believed.
+        """
+        count = self._ranker.frequency(word)
+        return count > MAX_PAGES_CHECKED or (count > 0 and self.frequency(word) > 0)
 
     def has_allowed_page(self, parsed: ParsedQuery) -> bool:
         """True if a page that is not blocked matches a query, within the first `MAX_SCAN_DEPTH` of its ranking."""

@@ -110,6 +110,9 @@ class Ranker(Protocol):
     def frequency(self, words: str) -> int:
         """Return the number of pages in which the rarest of the words occurs; 0 for no words."""
 
+    def knows(self, word: str) -> bool:
+        """Return True if a page has the word. It must be cheap: every search asks for each of its words."""
+
 
 class PageStore(Protocol):
     """Port: finds the captures of a URL and reads their content.

@@ -43,6 +43,18 @@ def correct_query(text: str, frequency: Frequency, nearest: Nearest) -> str | No
     return corrected if corrected != text else None
 
 
+def correct_unknown_words(words: str, knows: Callable[[str], bool], frequency: Frequency, nearest: Nearest) -> str:
+    """Return the words of a query, with similar ones for those in lower case that no page has, as `knows` tells.
+
+    Names begin with a capital and stay, since a similar name is another name.
+    """
+    unknown = dict.fromkeys(word for word in _WORD.findall(words) if word.islower() and not knows(word))
+    if not unknown or len(unknown) > MAX_UNKNOWN_WORDS:
+        return words
+    replacements = {word: _best_replacement(word, 0, frequency, nearest) for word in unknown}
+    return _WORD.sub(lambda match: replacements.get(match[0], match[0]), words)
+
+
 def _best_replacement(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str:
     """Return the best replacement of a word; the word itself if there is none."""
     if count or len(word) < MIN_FUZZY_CHARS:

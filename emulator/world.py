@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from webemu.emulator.related import related_queries
 from webemu.emulator.relevance import score_texts
 from webemu.emulator.resolver import Resolution, Resolver, nearest_in_time
 from webemu.emulator.snippet_style import LONG_CHARACTERS
-from webemu.emulator.spelling import correct_query
+from webemu.emulator.spelling import correct_query, correct_unknown_words
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
 MAX_RANK = 1000
@@ -86,6 +86,7 @@ class World:
         self._page_store = page_store
         self._resolver = Resolver(page_store)
         self._figures = figures
+        self._knows_word = lru_cache(maxsize=1 << 16)(ranker.knows)
         self.hooks = hooks
 
     def with_hooks(self, hooks: WorldHooks) -> Self:
@@ -124,18 +125,24 @@ class World:
             on_query(query.text)
         return self._run_search(query)
 
+    def parse(self, query: Query) -> ParsedQuery:
+        """Return the parsed query, with similar words for those that no page has; as typed if the query is strict."""
+        parsed = parse_query(query.text, query.is_strict)
+        words, lookups = parsed.words, (self._knows_word, self._ranker.frequency, self._page_store.nearest)
+        words = words if query.is_strict else correct_unknown_words(words, *lookups)
+        characters = LONG_CHARACTERS if query.snippet == "long" else parsed.snippet_characters
+        return replace(parsed, words=words, snippet_characters=characters)
+
     def _run_search(self, query: Query) -> Results:
         """Return one page of results without reporting the search."""
-        parsed = parse_query(query.text, query.is_strict)
-        parsed = replace(parsed, snippet_characters=LONG_CHARACTERS) if query.snippet == "long" else parsed
+        parsed = self.parse(query)
         # Results are cut out of the ranking from its top, so that pages of results never overlap.
         first = (query.page - 1) * query.size
         last = min(first + query.size, MAX_RANK)
         if first >= last:
             return Results(query, (), False, self.snapshot)
-        ranker = self._ranker_for(query)
         depth = max(last, MIN_NEWS_DEPTH) if query.published else last
-        selection = relaxation.select(ranker, parsed, query.as_of, depth, query.is_strict)
+        selection = relaxation.select(self._ranker_for(query), parsed, query.as_of, depth, query.is_strict)
         plan, entries, more = selection.plan, selection.entries, selection.more
         if query.published:
             entries = [entry for entry in entries if plan.render_hit(entry[1], entry[0]).is_published]
@@ -158,11 +165,8 @@ class World:
         """Return the URLs of a page's duplicates that are visible at a moment (seconds; None is now)."""
         if not (duplicates := self._ranker.duplicates(doc)):
             return []
-        since, until, plan = (
-            self._ranker.doc_values.since,
-            self._ranker.doc_values.until,
-            self._ranker.plan(ParsedQuery()),
-        )
+        since, until = self._ranker.doc_values.since, self._ranker.doc_values.until
+        plan = self._ranker.plan(ParsedQuery())
         visible = (one for one in duplicates if one != doc and ranking.is_visible(since[one], until[one], moment))
         return [plan.render_hit(one, 0.0).url for one in islice(visible, MAX_DUPLICATES_LISTED)]
 
@@ -171,17 +175,15 @@ class World:
         return self._ranker_for(query).is_slow
 
     def start_async(self, query: Query) -> Future[Any] | None:
-        """Start the async work that a search needs; return None if it needs none. Raises BadRequest if the engine is
-        unknown.
-        """
-        return self._ranker_for(query).start_async(parse_query(query.text, query.is_strict))
+        """Start the async work of a search; return None if it has none. Raises BadRequest if the engine is unknown."""
+        return self._ranker_for(query).start_async(self.parse(query))
 
     def prefetch(self, queries: Iterable[Query]) -> None:
         """Start the async work of many searches, so that it is done in one batch. Unknown engines are skipped."""
         for query in queries:
             ranker = self.engines.get(query.engine) if query.engine else self._ranker
             if ranker is not None and ranker.is_slow:
-                ranker.start_async(parse_query(query.text, query.is_strict))
+                ranker.start_async(self.parse(query))
 
     def _ranker_for(self, query: Query) -> Ranker:
         """Return the ranker of a query. Raises BadRequest if the engine is unknown."""
@@ -291,9 +293,7 @@ class World:
         return self._page_store.text(page.doc) if page.doc >= 0 else ("", "")
 
     def batch_search_passages(self, queries: Sequence[Query]) -> list[HitPassages]:
-        """Return hits with their passages for each of many queries; large batches may be shared with sibling
-        processes.
-        """
+        """Return hits with their passages for each query; sibling processes may share in a large batch."""
         run_batch = self.hooks.run_batch
         if run_batch is not None and len(queries) >= MIN_SHARED_QUERIES:
             return run_batch(self, queries)

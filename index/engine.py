@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import log
 from typing import NamedTuple
 
 from tantivy import Occur, Query
 
+from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.questions import wants_fresh_results
 from webemu.index.analysis import extract_terms as analyze
@@ -32,7 +33,10 @@ MAX_TERMS = 16
 
 MAX_PAIRED_WORDS = 32
 """Words of a query, at most, whose neighbouring pairs are looked for in passages."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(?:(?<!\S)\.)?\w+(?:(?:\+\+|#)(?!\w))?")
+"""A word of a query, with the signs that make it another word: `C#`, `C++`, `.NET`."""
+_SIGNED = re.compile(r"^\.|[#+]$")
+_JOINING_SIGNS = re.compile(r"[^\s'’-]+")
 
 
 class _Word(NamedTuple):
@@ -61,6 +65,20 @@ def _spellings(pair: str) -> tuple[bytes, ...]:
         return (lower.encode(),)
     # bytes.lower changes ASCII letters only, as the reader of records does.
     return tuple(dict.fromkeys(form.encode().lower() for form in (lower, pair, pair.title())))
+
+
+def _word_pairs(text: str) -> tuple[tuple[bytes, ...], ...]:
+    """Return the neighbouring words of a query, and its words with signs (`C#`), each in its possible spellings.
+
+    Words joined by signs (`std::vector`) are looked for as typed. Dashes do not join: options stand together in lists
+    of options, and those would pass the pages that explain them.
+    """
+    pairs, words = [], list(islice(_WORD.finditer(text), MAX_PAIRED_WORDS))
+    for word, next_word in pairwise(words):
+        signs = text[word.end() : next_word.start()]
+        is_joined = bool(_JOINING_SIGNS.fullmatch(signs))
+        pairs.append(_spellings(f"{word[0]}{signs}{next_word[0]}" if is_joined else f"{word[0]} {next_word[0]}"))
+    return (*pairs, *[_spellings(word[0]) for word in words if _SIGNED.search(word[0])])
 
 
 def _match_all() -> Query:
@@ -194,8 +212,11 @@ class RankEngine:
         """Return what the second stage looks for; empty if no feature has a weight."""
         if not self.weights.reranks:
             return NO_RERANKING
-        query_words = _WORD.findall(text)[:MAX_PAIRED_WORDS] if self.weights.ordered else []
-        pairs = tuple([_spellings(f"{word_text} {next_word}") for word_text, next_word in pairwise(query_words)])
+        evidence = drop_unwanted_words(text)
+        if evidence != text:
+            readings = self._query_analyzer.count_readings(evidence)
+            words = [word for word in words if word.readings in readings]
+        pairs = _word_pairs(evidence) if self.weights.ordered else ()
         terms = tuple([(word.hashes, self._idf(word.frequency)) for word in words])
         return RerankInputs(terms, pairs, bool(self.weights.fresh) and wants_fresh_results(text))
 
@@ -224,6 +245,10 @@ class RankEngine:
     def frequency(self, words: str) -> int:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
         return self._query_analyzer.frequency(words)
+
+    def knows(self, word: str) -> bool:
+        """Return True if a page has the word."""
+        return bool(self.frequency(word))
 
     def duplicates(self, doc: int) -> Sequence[int]:
         """Return ids of all near-duplicates of a page, this page and past captures included; empty if it has none."""

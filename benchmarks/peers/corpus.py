@@ -17,8 +17,8 @@ MAX_CHARACTERS = 20_000
 """Characters of a page that peers index. Fewer would make them faster."""
 
 
-def write_pages(collection: Path, path: Path) -> None:
-    """Write every searchable page once."""
+def write_pages(collection: Path, path: Path, max_characters: int = MAX_CHARACTERS) -> None:
+    """Write every searchable page once, cut to `max_characters`."""
     temporary = path.with_suffix(".part")
     count = 0
     with Catalog(collection, read_only=True) as catalog, temporary.open("w", encoding="utf-8") as file:
@@ -27,7 +27,7 @@ def write_pages(collection: Path, path: Path) -> None:
         with tqdm(total=total, desc="pages for the peers", unit=" pages") as bar:
             while batch := rows.fetchmany(1000):
                 for url, title, text in batch:
-                    row = {"id": str(count), "url": url, "title": title or "", "text": (text or "")[:MAX_CHARACTERS]}
+                    row = {"id": str(count), "url": url, "title": title or "", "text": (text or "")[:max_characters]}
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
                     count += 1
                 bar.update(len(batch))

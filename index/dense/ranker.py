@@ -211,6 +211,10 @@ class HybridRanker:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
         return self._engine.frequency(words)
 
+    def knows(self, word: str) -> bool:
+        """Return True if a page has the word."""
+        return bool(self.frequency(word))
+
 
 def _without_words(parsed: ParsedQuery) -> ParsedQuery | None:
     """Return the query without its words; None if no condition remains."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.emulator import ranking
-from webemu.emulator.query import parse_query
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Query
 from webemu.emulator.world import MAX_RANK, World
 from webemu.index.open import open_snapshot
@@ -44,8 +44,13 @@ def open_ranker(config: RankerConfig) -> RankFunction:
 
 def rank_live_pages(world: World, text: str, depth: int) -> list[str]:
     """Return the engine's own ranking of live pages."""
+    return rank_parsed_query(world, world.parse(Query(text)), depth)
+
+
+def rank_parsed_query(world: World, parsed: ParsedQuery, depth: int) -> list[str]:
+    """Return the engine's own ranking of live pages for a parsed query, whose conditions all bind."""
     ranker = world.ranker
-    plan, until = ranker.plan(parse_query(text)), ranker.doc_values.until
+    plan, until = ranker.plan(parsed), ranker.doc_values.until
     limit = 2 * depth
     while True:  # a ranking may be short: it is cut before the tie at its end, and holds superseded captures
         entries, is_complete = plan.top(limit)

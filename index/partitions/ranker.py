@@ -311,6 +311,10 @@ class PartitionedRanker:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
         return self.client.call_one(0, methods.FREQUENCY, self.engine, words)
 
+    def knows(self, word: str) -> bool:
+        """Return True if a page has the word."""
+        return bool(self.frequency(word))
+
 
 def _sort_key(ranking: PartitionRanking, partition: int, hit: PartitionHit) -> tuple[float, int, int]:
     """Return the sort key of a hit: score and URL. If nothing ranks, one page of each partition in turn."""

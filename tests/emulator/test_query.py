@@ -88,6 +88,10 @@ WORDS_WITH_DASHES = [
     "x - y",
     "a (ls -la) OR (rm -rf)",
     "key -Dname=value",
+    "ghc -Wall Main.hs",
+    "libstdc++ -fno-exceptions",
+    "which option is -hide-all-packages",
+    "save -append -zip file",
 ]
 
 
@@ -110,6 +114,7 @@ def test_every_dash_excludes_in_a_strict_query() -> None:
         ("java -island", "island"),
         ("-tower lighthouse", "tower"),
         ("mercury -R2D2", "R2D2"),
+        ("vaccine -covid-19", "covid-19"),
         ("上海 -北京", "北京"),
         ('ls -la -"long format"', "long format"),
         ("news -example.org", "example.org"),

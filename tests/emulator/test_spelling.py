@@ -4,7 +4,7 @@ import pytest
 
 from webemu.emulator.highlight import match_spans
 from webemu.emulator.query import list_conditions
-from webemu.emulator.spelling import correct_query
+from webemu.emulator.spelling import correct_query, correct_unknown_words
 
 WORD_COUNTS = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
 WORD_COUNTS |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
@@ -40,6 +40,22 @@ NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn
 def test_only_words_that_occur_nowhere_are_corrected(typed: str, correction: str | None) -> None:
     got = correct_query(typed, lambda word: WORD_COUNTS.get(word.lower(), 0), lambda word: NEAR.get(word, []))
     assert got == correction
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("lanturn fair", "lantern fair"),
+        ("Lanturn fair", "Lanturn fair"),
+        ("strucutre", "strucutre"),
+        ("unknown lanturn", "unknown lantern"),
+        ("lanturn.example", "lanturn.example"),
+        (" ".join("abcdefgh"[:n] * 2 for n in range(2, 9)) + " abab abba lanturn", None),
+    ],
+)
+def test_ranking_takes_similar_words_for_those_that_no_page_has(typed: str, words: str | None) -> None:
+    counts, near = (lambda word: WORD_COUNTS.get(word, 0)), (lambda word: NEAR.get(word, []))
+    assert correct_unknown_words(typed, lambda word: bool(counts(word)), counts, near) == (words or typed)
 
 
 def stems(text: str) -> list[str]:

@@ -132,6 +132,9 @@ class Finder:
     def frequency(self, words: str) -> int:
         return 1
 
+    def knows(self, word: str) -> bool:
+        return True
+
 
 def world(*captures: Capture, documents: list[tuple[int, int, int, int, int]] | None = None) -> World:
     return World("snap", Finder(documents or [(0, 0, 0, FOREVER, 0)]), Shelf(*captures), {})

@@ -215,6 +215,14 @@ def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_pat
     ]
 
 
+@pytest.mark.parametrize("query", ["std::list", "C# language", "learn .NET"])
+def test_words_with_signs_are_told_apart(query: str, tmp_path: Path) -> None:
+    texts = ("A std list. C language, learn net today.", "A std::list. C# language, learn .NET today.")
+    records = [CaptureSpec(f"http://s{n}.example/", page("Notes", text)) for n, text in enumerate(texts)]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
+    assert urls(open_world(tmp_path / "c"), query)[0] == "http://s1.example/"
+
+
 def test_what_was_not_ordered_anew_has_a_factor_of_one(tmp_path: Path) -> None:
     records = [
         CaptureSpec(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n))
