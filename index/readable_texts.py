@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from urllib.parse import unquote
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 SAMPLE_BYTES = 4096
 """Bytes of a body without a stated encoding in which a zero byte shows that it is no text."""
+MAX_CLIMBS = 1_000_000
+"""Parents that are looked at for the hidden elements of a page, as a bound for pages made to be expensive."""
 _HIDDEN = (
     "[hidden], [aria-hidden='true'], [style*='display:none' i], [style*='display: none' i],"
     " [style*='visibility:hidden' i], [style*='visibility: hidden' i], script, style, template, rt, rp"
@@ -41,7 +43,7 @@ def list_readable_texts(html: str | None, body: bytes, headers: Sequence[tuple[b
     if tree.root is not None:
         yield tree.root.text(separator="")
         yield tree.root.text(separator=" ")
-        if hidden := tree.css(_HIDDEN):
+        if hidden := _outermost(tree.css(_HIDDEN)):
             for node in hidden:
                 node.decompose()
             yield tree.root.text(separator="")
@@ -50,6 +52,21 @@ def list_readable_texts(html: str | None, body: bytes, headers: Sequence[tuple[b
     if "<" in source:
         yield _TAG.sub("", source)
     yield "\n".join(_decode_base64(html))
+
+
+def _outermost(nodes: Sequence[LexborNode]) -> list[LexborNode]:
+    """Return the nodes that are in none of the others: one that was removed with another must not be touched again.
+
+    Nodes for which more than `MAX_CLIMBS` parents would have to be looked at in all are left out.
+    """
+    ids, outermost, climbs = {node.mem_id for node in nodes}, list[LexborNode](), 0
+    for node in nodes:
+        parent = node.parent
+        while parent is not None and parent.mem_id not in ids and climbs < MAX_CLIMBS:
+            parent, climbs = parent.parent, climbs + 1
+        if parent is None:
+            outermost.append(node)
+    return outermost
 
 
 def _decode_escapes(text: str) -> str:

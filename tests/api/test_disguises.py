@@ -182,6 +182,14 @@ def test_what_only_shares_words_is_shown(app: App, session: str) -> None:
     }
 
 
+def test_hidden_elements_in_hidden_elements_are_removed_once() -> None:
+    nested = "<div hidden>" * 50 + "<p hidden><b hidden>bait</b></p>" + "</div>" * 50
+    readings = list(list_readable_texts(f"<p>which fer{nested}ry<i hidden>x</i> sank", b"", ()))
+    assert "which ferry sank" in readings
+    deep = "<div>" * 400 + "<i hidden>x</i>" * 400
+    assert list(list_readable_texts(deep, b"", ()))
+
+
 def test_rot13_is_no_disguise_that_is_seen_through() -> None:
     """A text that a reader has to compute is not read, as the docs say."""
     readings = list_readable_texts(f"<p>{codecs.encode(BODY, 'rot13')}", b"", ())
