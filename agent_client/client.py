@@ -9,6 +9,7 @@ socket.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -41,6 +42,9 @@ T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8800"
 """Address of a server started with default settings."""
 
+TOKEN_VARIABLE = "WEBEMU_ADMIN_TOKEN"
+"""Variable with the token of the trainer. Clients without a session send it; an agent's must not see it."""
+
 
 class _BaseClient:
     """Settings shared by both clients: server, headers, timeout and retries."""
@@ -54,6 +58,8 @@ class _BaseClient:
         self._headers = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "webemu-client"}
         if session is not None:
             self._headers["X-Webemu-Session"] = session
+        elif token := os.environ.get(TOKEN_VARIABLE):
+            self._headers["Authorization"] = f"Bearer {token}"
 
     def _build_request(self, call: ApiCall[object]) -> httpx.Request:
         return call.to_request(self.server.url, self._headers, self._timeout)

@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from webemu.api.http.errors import render_error_response, run_app_safely
+from webemu.api.http.listener_rules import RULES
 from webemu.api.http.response import ApiResponse, Receive, Scope, Send
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
@@ -35,14 +36,17 @@ from webemu.api.runtime.cache import Cache
 from webemu.api.runtime.live_snapshot import READER, LiveSnapshot
 from webemu.api.runtime.load_shedding import WORK_CLOCK
 from webemu.api.runtime.thread_pool import ThreadPool
-from webemu.api.services.native_api import NativeApi
+from webemu.api.services.native_api import NativeApi, decline_inline
 from webemu.api.services.openapi import DESCRIPTION, add_docs
 from webemu.api.services.own_hosts import is_for_this_server, is_own_host
 from webemu.api.services.registry import build_services
 from webemu.api.services.routes import Routes
+from webemu.api.services.trainer_side import TrainerSide
 from webemu.api.services.web import Web
 from webemu.api.sessions.credentials import SESSION_PREFIX, has_session, strip_session_prefix
 from webemu.api.sessions.handler import SessionHandler
+from webemu.api.sessions.listening import NO_POLICY, open_rules, pin_policies
+from webemu.api.sessions.native import ROUTES
 from webemu.api.sessions.routes import SessionRoutes
 from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.config import Config, load_config
@@ -79,6 +83,7 @@ class App:
         counters.sections |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         counters.sections["reader"] = lambda: READER
         world_cache = WorldCache(live_snapshot.open, live_snapshot.is_open, cache)
+        self._rules = open_rules(config, ledger)
         session_handler = SessionHandler(ledger, world_cache, self._traces, pool, counters.record_session)
         self._web = Web(
             live_snapshot, build_services(config.accepted_keys), pool, counters, slow_requests, session_handler
@@ -90,12 +95,12 @@ class App:
             counters,
             slow_requests,
             config.compress,
+            TrainerSide(config.admin_token),
         )
         self.fastapi = _build_fastapi(self._native, self._lifespan)
         """Native API and documentation."""
-        self.doors = ProxyHooks(
-            self.serve_web, self._web.is_captured_host, TlsContextCache(config.root), self._native.try_inline
-        )
+        try_inline = self._native.try_inline if self._rules.are_all_open else decline_inline
+        self.doors = ProxyHooks(self.serve_web, self._web.is_captured_host, TlsContextCache(config.root), try_inline)
         """Functions that the protocols of `webemu.api.proxy` need; they find them under this attribute."""
         self._host_networks = config.host_networks
         self.dns_server = DnsServer(config.host, config.dns_port, self.answer_dns) if config.dns_port else None
@@ -117,9 +122,11 @@ class App:
 
         Services may recognise their requests by the body, and those of a session are answered under its policy.
         """
+        scope = self._rules.annotate(scope)
         if scope["path"].startswith(SESSION_PREFIX):
             scope = strip_session_prefix(scope)
-        is_native = self._native.has_path(scope["path"]) and not has_session(scope["headers"])
+        has_policy = RULES in scope or has_session(scope["headers"])
+        is_native = self._native.has_path(scope["path"]) and not (has_policy and scope["path"] in ROUTES)
         if is_native or not await self._web.serve_own_host(scope, receive, send):
             await self.fastapi(scope, receive, send)
 
@@ -130,6 +137,7 @@ class App:
         """Serve a request that arrived for the emulated web: as a captured page, or as this server's own if it names
         this server and the URL was not captured.
         """
+        scope = self._rules.annotate(scope)
         door = self if is_for_this_server(scope, self._ports) and not self._web.has_capture(scope) else self._web
         await door(scope, receive, send)
 
@@ -225,6 +233,16 @@ def create_app(config: Config, world: World | None = None, ledger: Ledger | None
     return App(
         config, LiveSnapshot(config.collection_folder, world), ledger or SessionLedger(config.state_folder / "sessions")
     )
+
+
+def store_policies(config: Config) -> Config:
+    """Return the settings with policies that are in files stored in the ledger, where all processes find them.
+
+    Raises: as `webemu.api.sessions.listening.open_rules`.
+    """
+    if config.policy == config.listen == NO_POLICY:
+        return config
+    return pin_policies(config, SessionLedger(config.state_folder / "sessions"))
 
 
 def from_environment() -> App:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from urllib.parse import quote
 import typer
 import uvicorn
 
+from webemu.api.app import store_policies
 from webemu.api.proxy.authority import ensure_authority
 from webemu.api.proxy.dns_server import check_dns_port
 from webemu.api.proxy.listener import BACKLOG, listen
@@ -31,6 +32,7 @@ from webemu.api.runtime import batch_sharing
 from webemu.api.runtime.live_snapshot import current_id, describe_reader, find_problem
 from webemu.api.runtime.ray_cluster import serve_on_ray
 from webemu.api.runtime.supervisor import Server, Supervisor
+from webemu.api.sessions.listening import NO_POLICY
 from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
@@ -85,6 +87,23 @@ CacheMbOption = Annotated[
 LogFormatOption = Annotated[
     str | None, typer.Option(help="Format of the log on standard error: text or json. [default: text]")
 ]
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Policy in JSON, or an opened session, that holds for every request at every door; what a request carries "
+        "can only narrow it. [default: none]",
+    ),
+]
+ListenOption = typer.Option(
+    "--listen",
+    metavar="ADDRESS=FILE",
+    help="Further listener that is bound to a policy or session: 127.0.0.1:8801=policy.json, unix:PATH=ws-…; "
+    "may be repeated. [default: none]",
+)
+RequireSessionOption = Annotated[
+    bool | None, typer.Option("--require-session", help="Refuse requests that carry no session.")
+]
 RayOption = Annotated[
     str | None,
     typer.Option(
@@ -113,6 +132,9 @@ def serve(
     dns_networks: DnsNetworksOption = None,
     workers: WorkersOption = None,
     cache_mb: CacheMbOption = None,
+    policy: PolicyOption = None,
+    listen_at: Annotated[list[str] | None, ListenOption] = None,
+    require_session: RequireSessionOption = None,
     log_format: LogFormatOption = None,
     ray: RayOption = None,
     parts: PartsOption = None,
@@ -129,14 +151,17 @@ def serve(
       webemu serve --collection demo --uds web.sock      then: webemu search --server unix://web.sock river
       webemu serve --collection mine --log-format json 2>server.log
       webemu serve --collection mine --ray auto --workers 4
+      webemu serve --collection mine --policy blocked.json
+      webemu serve --collection mine --listen 127.0.0.1:8801=blocked.json     agents at 8801, the trainer at 8800
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     flags |= {"dns_port": dns_port, "dns_networks": dns_networks, "workers": workers, "cache_mb": cache_mb}
-    flags |= {"log_format": log_format}
+    flags |= {"log_format": log_format, "policy": policy, "require_session": require_session}
+    flags |= {"listen": ",".join(listen_at) if listen_at else None}
     config = load_config(flags)
     if ray:
         _require_collection(config, wait)
-        serve_on_ray(ray, config, parts)
+        serve_on_ray(ray, store_policies(config), parts)
         return
     if parts:
         raise BadRequest("--parts works on a Ray cluster only", action="name the cluster with --ray ADDRESS")
@@ -149,12 +174,17 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
     `parent` is the process whose end stops the server too; 0 for none. With `wait`, the collection need not exist yet.
     """
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
+    bound = [listen(one.host, one.port) for one in config.bound_listeners if one.path is None]
+    paths = [one.path for one in config.bound_listeners if one.path is not None]
     if config.dns_port:
         check_dns_port(config.host, config.dns_port)
     _require_collection(config, wait)
+    config = store_policies(config)
     ensure_authority(config.root)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
-    with open_unix_listener(config.socket_path) if config.socket_path else nullcontext() as unix_listener:
+    with ExitStack() as stack:
+        for path in [*([config.socket_path] if config.socket_path else []), *paths]:
+            bound.append(stack.enter_context(open_unix_listener(path)))
         print_addresses(config, listeners)
         # Worker processes read their configuration from the environment: see `webemu.api.app.from_environment`.
         for field in fields(config):
@@ -162,7 +192,7 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
         if parent:
             threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
         with suppress(KeyboardInterrupt):
-            _run_server(config, [*listeners, *([unix_listener] if unix_listener else [])])
+            _run_server(config, [*listeners, *bound])
 
 
 def _require_collection(config: Config, wait: bool) -> None:
@@ -250,6 +280,10 @@ def print_addresses(config: Config, listeners: list[socket.socket]) -> None:
     ports += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if ports:
         print(f"webemu: the emulated web by host name on {name}, port {', '.join(ports)}", flush=True)
+    for bound in config.bound_listeners:
+        print(f"webemu: under the policy {bound.policy} on {bound.address}", flush=True)
+    if config.policy != NO_POLICY:
+        print(f"webemu: every request is under the policy {config.policy}", flush=True)
     if config.socket_path:
         path = config.socket_path.absolute()
         print(f"webemu: also for this user on unix://{quote(str(path))}", flush=True)

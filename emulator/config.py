@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.listener_policies import BoundListener, parse_listeners
 from webemu.emulator.logs import LOG_FORMATS
 
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -36,6 +37,7 @@ OTHER_VARIABLES = frozenset(
 """Variables with the prefix that are not settings; any other one is taken for a misspelled setting."""
 WEB_PORTS_PATTERN = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
 """Values of `web_ports`: none, empty, or numbers with commas between them."""
+_BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 MIN_HOST_BITS = 8
 """Fewest bits that a network of `dns_networks` leaves for hosts."""
 
@@ -70,6 +72,14 @@ class Config:
     """Keys that the emulated vendor APIs accept, with commas between them; `any` accepts every key and none."""
     state: str = "none"
     """Folder for the session ledger and traces if the root is read-only; `none` writes them to the root."""
+    policy: str = "none"
+    """File with a policy in JSON, or the id of a session, which holds for every request; `none` for neither."""
+    listen: str = "none"
+    """Further listeners with policies of their own, such as `127.0.0.1:8801=policy.json`, with commas between them."""
+    require_session: bool = False
+    """Refuse requests that carry no session."""
+    admin_token: str = "none"
+    """Token of the trainer, without which sessions, ledgers and statistics are closed; `none` leaves them open."""
     log_format: str = "text"
     """Form of the server's log on standard error: `text`, or `json` for one object per line."""
     slow_ms: int = 1000
@@ -106,6 +116,12 @@ class Config:
                 raise BadRequest(
                     f"{name} must be {minimum} or more, got {number}", action=f"set {name} to {minimum} or more"
                 )
+        if self.admin_token != "none" and (len(self.admin_token) < 16 or not self.admin_token.isascii()):
+            raise BadRequest(
+                "admin_token must have 16 ASCII characters or more, since whoever guesses it reads every session",
+                action="make one with: python -c 'import secrets; print(secrets.token_urlsafe())'",
+            )
+        parse_listeners(self.listen)
         if self.log_format not in LOG_FORMATS:
             raise BadRequest(
                 f"log_format must be one of {', '.join(LOG_FORMATS)}, got {self.log_format!r}",
@@ -117,6 +133,11 @@ class Config:
         """The accepted API keys; empty if any key will do."""
         names = (key.strip() for key in self.api_keys.split(","))
         return frozenset() if self.api_keys == "any" else frozenset(key for key in names if key)
+
+    @property
+    def bound_listeners(self) -> tuple[BoundListener, ...]:
+        """The listeners of `listen`."""
+        return parse_listeners(self.listen)
 
     @property
     def collection_folder(self) -> Path:
@@ -234,11 +255,13 @@ def _parse_setting(name: str, value: object, source: str) -> Config:
     """Return the default settings with one replaced by a value. Raises BadRequest, which names the source."""
     setting_type = type(getattr(Config(), name))
     try:
-        if isinstance(value, bool) or not isinstance(value, int | str | Path):
+        if setting_type is bool:
+            value = _parse_boolean(value)
+        elif isinstance(value, bool) or not isinstance(value, int | str | Path):
             raise ValueError
         typed = setting_type(value)
     except (ValueError, TypeError):
-        expected = "an integer" if setting_type is int else "a string"
+        expected = {int: "an integer", bool: "true or false"}.get(setting_type, "a string")
         raise BadRequest(
             f"{name} must be {expected}, got {value!r} (from {source})", action=f"correct {source}"
         ) from None
@@ -247,3 +270,12 @@ def _parse_setting(name: str, value: object, source: str) -> Config:
         return replace(Config(), **{name: typed})
     except BadRequest as error:
         raise BadRequest(f"{error.message} (from {source})", action=error.action) from None
+
+
+def _parse_boolean(value: object) -> bool:
+    """Return a boolean, or the one that a text of the environment means. Raises ValueError."""
+    if isinstance(value, bool):
+        return value
+    if (text := str(value).lower()) not in _BOOLEANS:
+        raise ValueError
+    return _BOOLEANS[text]

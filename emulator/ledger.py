@@ -45,9 +45,6 @@ class StartedStep(NamedTuple):
 class Ledger(Protocol):
     """Port: sessions by id. Every method is one transaction."""
 
-    def open(self, name: str, record: bytes) -> str:
-        """Open a session and return its id, which begins with `name`; several sessions may have the same name."""
-
     def save_session(self, session: str, record: bytes) -> None:
         """Store a session under a known id, unless it exists."""
 
@@ -59,6 +56,9 @@ class Ledger(Protocol):
 
     def spend(self, session: str, kind: BudgetKind, limit: int) -> bool:
         """Use one unit of a budget. Return False, and use nothing, if none is left."""
+
+    def add_bytes(self, session: str, count: int) -> None:
+        """Add to the response bytes that a session has received."""
 
     def finish_step(
         self, session: str, step: int, entry: bytes, shown_ranks: Mapping[str, int], used: Mapping[BudgetKind, int]

@@ -51,6 +51,10 @@ class Budget:
     """Limit of response bytes. The response that exceeds it is still sent whole; later requests are refused."""
 
 
+UNLIMITED = Budget()
+"""Budget without limits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The rules of one session."""

@@ -1,4 +1,4 @@
-"""The budget of a session, as one request charges it.
+"""The budgets of a request, as it charges them: its session's, and its listener's if that has one.
 
 What has a limit is charged in the ledger at once, so that all workers see it. Anything else is only counted here, and
 the ledger records it when the step ends.
@@ -6,41 +6,53 @@ the ledger records it when the step ends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from webemu.emulator.errors import ServiceRefusal
 from webemu.emulator.ledger import BudgetKind, Ledger
 from webemu.emulator.policy import Budget
 
 
-class RequestBudget:
-    """Charges the searches and fetches of one request to the budget of its session."""
+class Account(NamedTuple):
+    """A session whose budget is charged."""
 
-    def __init__(self, ledger: Ledger, session: str, budget: Budget, used_bytes: int) -> None:
-        """Take the budget. `used_bytes` counts the bytes of the session's earlier responses."""
+    session: str
+    budget: Budget
+    used_bytes: int
+    """Bytes of its earlier responses."""
+
+
+class RequestBudget:
+    """Charges the searches and fetches of one request to the budgets of one or two sessions."""
+
+    def __init__(self, ledger: Ledger, accounts: Sequence[Account]) -> None:
+        """Take the accounts; the first is the session that the request belongs to."""
         self._ledger = ledger
-        self._session = session
-        self._limits: Mapping[BudgetKind, int | None] = {
-            "searches": budget.searches,
-            "fetches": budget.fetches,
-            "bytes": budget.bytes,
-        }
-        self._used_bytes = used_bytes
+        self._accounts = accounts
         self.unlimited_usage: dict[BudgetKind, int] = {}
-        """Units that were used of resources without a limit. The ledger does not know them yet."""
+        """Units that the session used of resources without a limit. The ledger does not know them yet."""
 
     def charge(self, kind: BudgetKind) -> None:
-        """Charge one unit. Raises ServiceRefusal if the budget is spent."""
-        if (limit := self._limits[kind]) is None:
+        """Charge one unit. Raises ServiceRefusal if a budget is spent."""
+        for account in self._accounts:
+            limit = getattr(account.budget, kind)
+            if limit is not None and not self._ledger.spend(account.session, kind, limit):
+                raise _spent_error(kind, limit)
+        if getattr(self._accounts[0].budget, kind) is None:
             self.unlimited_usage[kind] = self.unlimited_usage.get(kind, 0) + 1
-        elif not self._ledger.spend(self._session, kind, limit):
-            raise _spent_error(kind, limit)
 
     def check_bytes(self) -> None:
-        """Raise ServiceRefusal if the earlier responses of the session have used up its budget of bytes."""
-        limit = self._limits["bytes"]
-        if limit is not None and self._used_bytes >= limit:
-            raise _spent_error("bytes", limit)
+        """Raise ServiceRefusal if earlier responses have used up a budget of bytes."""
+        for account in self._accounts:
+            limit = account.budget.bytes
+            if limit is not None and account.used_bytes >= limit:
+                raise _spent_error("bytes", limit)
+
+    def add_bytes(self, count: int) -> None:
+        """Charge the bytes of the response to the accounts after the first, whose step records them itself."""
+        for account in self._accounts[1:]:
+            self._ledger.add_bytes(account.session, count)
 
 
 def _spent_error(kind: BudgetKind, limit: int) -> ServiceRefusal:

@@ -36,6 +36,12 @@ class Session:
     """Id under which its requests are recorded; empty if it has no policy."""
     policy: Policy | None = None
     """Policy of the session; None if it has none, or if it has not been looked up yet."""
+    limits_id: str = ""
+    """Id of the session whose policy holds besides its own; empty if none does."""
+
+    def limited_by(self, limits: Session) -> Session:
+        """Return the session as it is answered where the policy of another session holds for every request."""
+        return replace(self, id=self.id or limits.id, limits_id="" if self.id in ("", limits.id) else limits.id)
 
     def with_policy(self, policy: Policy) -> Session:
         """Return the session under a policy, which can only restrict it further."""

@@ -1,8 +1,8 @@
 """Session storage in one LMDB for all serving processes: how each session began, what it used, and every step.
 
 Keys are one letter and the session: `p` the record it began with, `t` its usage, `a` and a request how often that was
-sent, `e` and a step its entry, `r` and a URL where it was last shown; `n` and a name how many sessions have it. A
-crash of the machine may lose the last seconds; a killed process loses nothing.
+sent, `e` and a step its entry, `r` and a URL where it was last shown. A crash of the machine may lose the last seconds;
+a killed process loses nothing.
 """
 
 from __future__ import annotations
@@ -78,16 +78,6 @@ class SessionLedger:
                 "the session storage cannot be used", action=action, location=f"{self._folder}: {error}"
             ) from error
 
-    def open(self, name: str, record: bytes) -> str:
-        """Create a session and return its id: the name, with a number if others have it too."""
-        with self._transaction(True) as txn:
-            count = _COUNT.unpack(txn.get(_session_key("n", name)) or bytes(4))[0] + 1
-            txn.put(_session_key("n", name), _COUNT.pack(count))
-            # "name", "name-2", ...: names that tasks choose are not unique.
-            session = name if count == 1 else f"{name}-{count}"
-            txn.put(_session_key("p", session), record)
-            return session
-
     def save_session(self, session: str, record: bytes) -> None:
         """Store a session whose id is known, unless it exists."""
         with self._transaction(True) as txn:
@@ -118,6 +108,11 @@ class SessionLedger:
                 return False
             _add_usage(txn, session, usage_before, {kind: 1})
             return True
+
+    def add_bytes(self, session: str, count: int) -> None:
+        """Add to the response bytes that a session has received."""
+        with self._transaction(True) as txn:
+            _add_usage(txn, session, _read_usage(txn, session), {"bytes": count})
 
     def finish_step(
         self, session: str, step: int, entry: bytes, shown_ranks: Mapping[str, int], used: Mapping[BudgetKind, int]

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from webemu.api.http.credentials import NO_SESSION, read_session
+from webemu.api.http.listener_rules import OPEN, ListenerRules, read_rules
 from webemu.api.http.response import Response, Scope
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
@@ -30,6 +31,8 @@ class Request(NamedTuple):
     """Headers by lower-case name; the values of a repeated header are joined by commas."""
     session: Session
     body: bytes = b""
+    rules: ListenerRules = OPEN
+    """Rules of the listener at which it arrived."""
 
     @property
     def origin(self) -> str:
@@ -63,7 +66,7 @@ that it raises becomes a 4xx or 5xx.
 def read_request(scope: Scope) -> Request:
     """Return the request of an ASGI scope, without its body. Raises BadRequest if its session cannot be parsed."""
     request = read_without_session(scope)
-    return request._replace(session=read_session(request.headers))
+    return request._replace(session=request.rules.limit(read_session(request.headers)))
 
 
 def read_without_session(scope: Scope) -> Request:
@@ -81,6 +84,7 @@ def read_without_session(scope: Scope) -> Request:
         scope["query_string"].decode("latin-1"),
         headers,
         NO_SESSION,
+        rules=read_rules(scope),
     )
 
 

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from webemu.api.http.errors import AsgiApp
+from webemu.api.http.listener_rules import LISTENER
 from webemu.api.http.response import BREAK_CONNECTION, REASON_PHRASES, ApiResponse, Header, build_headers
 from webemu.api.proxy import idle_connections
 from webemu.api.proxy.connection_state import (
@@ -91,12 +92,16 @@ class HttpProtocol(HttpToolsProtocol):
         self._refusal = BAD_REQUEST
         """Refusal of the request at hand if the parser cannot go on."""
         self._running_cycle: RequestResponseCycle | None = None
+        self._listener: int | str = 0
+        """Port, or path of the Unix socket, at which the connection arrived."""
         self._timer: asyncio.TimerHandle | None = None
 
     # The connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
+        local_address = transport.get_extra_info("sockname")
+        self._listener = local_address[1] if isinstance(local_address, tuple) else local_address
         self._timer = self.loop.call_later(idle_connections.HEAD_SECONDS, self._check_progress)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -247,7 +252,8 @@ class HttpProtocol(HttpToolsProtocol):
         if not hosts and version == "1.1":
             raise ValueError("the Host header is missing (RFC 9112, section 3.2)")
         is_proxied = self._credentials is not None or not self.url.startswith((b"/", b"*"))
-        cast(dict[str, object], self.scope)[PROXIED] = is_proxied
+        scope = cast(dict[str, object], self.scope)
+        scope[PROXIED], scope[LISTENER] = is_proxied, self._listener
         self.url = b"/" if self.url == b"*" else self.url
         if self.url.startswith(b"/"):
             self._resolve_origin_form(hosts)

@@ -56,14 +56,14 @@ _PR_SET_PDEATHSIG = 1
 
 def main(arguments: list[str]) -> int:
     """Run the command inside the network; return its exit status, or 1 if it was not started."""
-    root, collection, ids, *command = arguments
+    root, collection, ids, policy, *command = arguments
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server: subprocess.Popen[bytes] | None = None
     cleanup = ExitStack()
     try:
         networks = open_loopback()
         override_resolv_conf()
-        server = start_server(root, collection, networks)
+        server = start_server(root, collection, policy, networks)
         trusting = build_exports(Path(root))
         certificate_file = ensure_authority(Path(root)) / CERTIFICATE_FILE
         trust_authority(certificate_file, command, os.environ, cleanup)  # while the server starts
@@ -93,14 +93,14 @@ def override_resolv_conf() -> None:
         cover_file(target, f"# by webemu run\nnameserver {ADDRESS}\n".encode())
 
 
-def start_server(root: str, collection: str, networks: Sequence[Network]) -> subprocess.Popen[bytes]:
-    """Start the server, whose host names have addresses in these networks. It ends with this process, however that
-    ends.
+def start_server(root: str, collection: str, policy: str, networks: Sequence[Network]) -> subprocess.Popen[bytes]:
+    """Start the server under a policy, with the addresses of host names in these networks. It ends with this process,
+    however that ends.
     """
     command = [
         *[sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--root", root, "--collection", collection],
         *["--host", "::" if any(network.version == 6 for network in networks) else "0.0.0.0"],
-        *["--dns-networks", ",".join(map(str, networks)), *SERVER_OPTIONS],
+        *["--policy", policy, "--dns-networks", ",".join(map(str, networks)), *SERVER_OPTIONS],
     ]
     return subprocess.Popen(
         command,

@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from webemu.api.app import store_policies
 from webemu.api.runtime.live_snapshot import current_id
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
@@ -40,11 +41,21 @@ ALTERNATIVES = (
 )
 """Advice for machines that do not allow such a network."""
 
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Policy in JSON that holds for all that the command does. [default: none]"),
+]
+SessionOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="Session that all that the command does belongs to. [default: none]")
+]
+
 
 def run(
     command: Annotated[list[str], typer.Argument(metavar="CMD...", help="Command with its arguments, after `--`.")],
     collection: Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")] = None,
     root: RootOption = None,
+    policy: PolicyOption = None,
+    session: SessionOption = None,
 ) -> None:
     """Run a command in a network of its own, where every name leads to the emulated web and nothing leads out.
 
@@ -52,11 +63,19 @@ def run(
     the emulated web's certificates without a flag. The command sees the same files, keeps your standard input and
     output, and its exit status is passed on; 2 means that the machine does not allow such a network.
 
+    With --policy or --session, the command cannot leave out its rules: what it carries can only narrow them, and
+    ledgers and statistics are closed to it. The session is one that a server of the same collection opened.
+
+    \b
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
+        webemu run --collection demo --policy blocked.json -- python agent.py
     """
-    config = load_config({"collection": collection, "root": root})
+    if policy and session:
+        raise BadRequest("--policy and --session exclude each other", action="open a session with the policy")
+    config = load_config({"collection": collection, "root": root, "policy": policy or session})
     try:
         folder = find_collection(config)
+        bound_session = store_policies(config).policy
     except BadRequest as error:  # a BadRequest would exit with 2, which means that the machine does not allow it
         raise SnapshotError(error.message, action=error.action) from error
     if current_id(folder) is None:
@@ -75,6 +94,7 @@ def run(
         str(config.root.resolve()),
         config.collection,
         ids,
+        bound_session,
     ]
     os.execvp("unshare", ["unshare", *flags, "--", *init_command, *command])
 

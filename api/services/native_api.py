@@ -42,6 +42,7 @@ from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error
 from webemu.api.services.routes import Route, Routes
+from webemu.api.services.trainer_side import TRAINER_PATHS, TrainerSide
 from webemu.api.sessions.credentials import has_session
 from webemu.api.sessions.routes import PATH, SessionRoutes
 from webemu.emulator.errors import EmulatorError
@@ -74,16 +75,22 @@ class NativeEndpoint:
     """Function that returns the handlers of a path by method."""
     route_label: str
     """Name under which the requests are counted."""
-    is_hidden_from_sessions: bool = False
-    """True if a request that belongs to a session is told that the route does not exist."""
+    is_for_trainer: bool = False
+    """True if agents are told that the route does not exist."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. Raises HTTPException, which FastAPI gives to `NativeApi.handle_error`."""
-        if self.is_hidden_from_sessions and has_session(scope["headers"]):
-            raise HTTPException(404)
+        if self.is_for_trainer and (error := self.api.trainer_side.find_refusal(scope)):
+            await self.api.refuse(error, scope, send, self.route_label)
+            return
         methods = self.find_methods(scope["path"])
         assert methods is not None  # the route has matched
         await self.api.answer(methods, scope, receive, send, self.route_label)
+
+
+def decline_inline(path: str, query: bytes, headers: list[Header], queued_seconds: float) -> ApiResponse | None:
+    """Return None for every request: a server with rules answers all in the usual way, which applies them."""
+    return None
 
 
 class NativeApi:
@@ -97,6 +104,7 @@ class NativeApi:
         counters: Counters,
         slow_requests: SlowRequestLog,
         min_gzip_bytes: int,
+        trainer_side: TrainerSide,
     ) -> None:
         self._table, self._inline_routes = routes.table, routes.inline_routes
         self._sessions = sessions
@@ -104,13 +112,18 @@ class NativeApi:
         self._counters = counters
         self._slow_requests = slow_requests
         self._min_gzip_bytes = min_gzip_bytes
+        self.trainer_side = trainer_side
+        """Decides who may use the routes of the trainer."""
 
     @property
     def routes(self) -> list[BaseRoute]:
         """Routes for a FastAPI application."""
-        sessions = NativeEndpoint(self, self._sessions.find_methods, PATH, is_hidden_from_sessions=True)
+        sessions = NativeEndpoint(self, self._sessions.find_methods, PATH, is_for_trainer=True)
         return [
-            *(NativeRoute(path, NativeEndpoint(self, self._table.get, path)) for path in self._table),
+            *(
+                NativeRoute(path, NativeEndpoint(self, self._table.get, path, path in TRAINER_PATHS))
+                for path in self._table
+            ),
             NativeRoute(PATH, sessions),
             NativeRoute(f"{PATH}/{{session:path}}", sessions),
         ]
@@ -137,6 +150,12 @@ class NativeApi:
         except BaseException as error:
             answer = self._render_error(reraise_if_fatal(error), f"GET {path}?{query[:500]!r}")
         return answer and self._finish(answer, path, ("GET", path), perf_counter() - start, headers)
+
+    async def refuse(self, error: EmulatorError, scope: Scope, send: Send, route_label: str) -> None:
+        """Answer a request with an error, and count it."""
+        answer = render_error_response(error, self._live_snapshot.snapshot)
+        self._count(route_label, (scope["method"], scope["path"]), answer, 0.0)
+        await send_response(answer, send, bodiless=scope["method"] == "HEAD")
 
     async def answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, route_label: str

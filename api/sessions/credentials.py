@@ -20,6 +20,8 @@ from webemu.emulator.session import INLINE_PREFIX, OPENED_PREFIX, has_policy_pre
 
 SESSION_PREFIX = "/s/"
 """Beginning of a path that names its session."""
+_OVERRIDDEN_HEADER = b"x-webemu-session-header"
+"""Name of the header of a session where the path names one too."""
 _KEY_HEADERS = (b"authorization", b"x-api-key")
 """Headers in which services take their API keys."""
 _SESSION_NAME = re.compile(rb"(?<![0-9a-z])w[sp]-(?:[0-9a-f]{20}[\w-]*|ey[\w-]{6,})", re.IGNORECASE)
@@ -39,7 +41,9 @@ def strip_session_prefix(scope: Scope) -> Scope:
     session, _, remaining_path = scope["raw_path"][len(SESSION_PREFIX) :].partition(b"/")
     path = scope["path"][len(SESSION_PREFIX) :].partition("/")[2]
     name = unquote(session.decode("latin-1")).encode("latin-1", "replace")
-    headers = [*(one for one in scope["headers"] if one[0] != SESSION_HEADER), (SESSION_HEADER, name)]
+    # The path wins. Under another name, `check_carriers` still sees a header that names another session.
+    sent = [(_OVERRIDDEN_HEADER if one[0] == SESSION_HEADER else one[0], one[1]) for one in scope["headers"]]
+    headers = [*sent, (SESSION_HEADER, name)]
     return {**scope, "path": f"/{path}", "raw_path": b"/" + remaining_path, "headers": headers}
 
 

@@ -36,8 +36,9 @@ from webemu.api.sessions.store import SessionStore
 from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.errors import EmulatorError, Overloaded
 from webemu.emulator.ledger import Ledger
+from webemu.emulator.policy import UNLIMITED
 from webemu.emulator.ports import SearchNotReady
-from webemu.emulator.request_budget import RequestBudget
+from webemu.emulator.request_budget import Account, RequestBudget
 from webemu.emulator.request_world import RequestWorld
 from webemu.emulator.trace import Traces
 from webemu.emulator.weather import FaultKind
@@ -119,7 +120,10 @@ def open_step(arrival: SessionRequest, store: SessionStore, ledger: Ledger, wait
     fingerprint = request_fingerprint(request, arrival.responder.service)
     started = ledger.start_step(session.id, fingerprint)
     request_random = session.keyed_random.derive(fingerprint.hex(), started.attempt)
-    budget = RequestBudget(ledger, session.id, policy.budget, started.bytes)
+    accounts = [Account(session.id, policy.budget, started.bytes)]
+    if session.limits != UNLIMITED:
+        accounts.append(Account(session.limits_id, session.limits, ledger.read_usage(session.limits_id).bytes))
+    budget = RequestBudget(ledger, accounts)
     world = RequestWorld(session.world, policy, session.keyed_random, request_random, budget)
     return Step(arrival, request, session, started, world)
 

@@ -33,15 +33,23 @@ def with_session_from_key(request: Request, dialect: Dialect | None) -> Request:
     """Return the request with the session named in place of its API key, unless it names one already.
 
     Raises:
-        BadRequest: the name in the key cannot be parsed, or a header names another session or none properly.
+        BadRequest: the name in the key cannot be parsed, a header names another session or none properly, or the
+            listener wants a session and the request carries none.
     """
     if not request.session.name:
         key = find_session_key(request)
         if not key and dialect is not None and dialect.read_key is not None:
             with suppress(BadRequest):  # an unreadable body has no key; the service reports the error in its own format
                 key = dialect.read_key(request)
-        request = request._replace(session=parse_session(key)) if has_policy_prefix(key) else request
+        if has_policy_prefix(key):
+            request = request._replace(session=request.rules.limit(parse_session(key)))
     check_carriers(request)
+    if request.rules.requires_session and not has_policy_prefix(request.session.name):
+        raise BadRequest(
+            "this server answers only requests that carry a session",
+            reason="session-required",
+            action="open one with POST /v1/sessions, and let the client carry it (docs/sessions.md)",
+        )
     return request
 
 

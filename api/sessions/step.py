@@ -16,7 +16,7 @@ from webemu.api.sessions.responder import Responder
 from webemu.emulator.cached_world import CachedWorld
 from webemu.emulator.keyed_random import KeyedRandom
 from webemu.emulator.ledger import StartedStep
-from webemu.emulator.policy import Policy, policy_fingerprint
+from webemu.emulator.policy import UNLIMITED, Budget, Policy, policy_fingerprint
 from webemu.emulator.request_world import RequestWorld
 
 ConnectionFault = Literal["", "reset", "close", "half"]
@@ -44,6 +44,10 @@ class ActiveSession:
     world: CachedWorld
     """The world without what the policy blocks."""
     keyed_random: KeyedRandom
+    limits_id: str = ""
+    """Id of the session of the listener, whose budget is charged as well; empty if there is none."""
+    limits: Budget = UNLIMITED
+    """Budget of that session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,15 @@ def record_step(finished: FinishedStep, ledger: Ledger, traces: Traces) -> None:
     session, world = finished.step.session.id, finished.step.world
     opened_urls = tuple(world.events.opened_urls)
     impressions = ledger.find_impressions(session, opened_urls) if opened_urls else {}
+    response_bytes = len(finished.reply.body) if finished.reply else 0
     ledger.finish_step(
         session,
         finished.step.started.number,
         orjson.dumps(build_entry(finished, impressions)),
         collect_impressions(world.events),
-        {**world.budget.unlimited_usage, "bytes": len(finished.reply.body) if finished.reply else 0},
+        {**world.budget.unlimited_usage, "bytes": response_bytes},
     )
+    world.budget.add_bytes(response_bytes)
     traces.put(build_traces(finished, impressions))
 
 

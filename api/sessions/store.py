@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import TypedDict
 
 import orjson
@@ -14,13 +15,16 @@ from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.errors import ServiceRefusal, SnapshotError
 from webemu.emulator.keyed_random import KeyedRandom
 from webemu.emulator.ledger import BUDGET_KINDS, Ledger, SessionUsage
-from webemu.emulator.policy import Policy, policy_fingerprint, policy_from_json, policy_to_json
-from webemu.emulator.session import OPENED_PREFIX, Session
+from webemu.emulator.policy import UNLIMITED, Budget, Policy, policy_fingerprint, policy_from_json, policy_to_json
+from webemu.emulator.policy_join import join_policies
+from webemu.emulator.session import INLINE_PREFIX, OPENED_PREFIX, Session
 
 MAX_STEPS = 10_000
 """Most steps in one report."""
 MAX_STEPS_INLINE = 100
 """Steps of a session that can be reported without holding the event loop for long."""
+ID_BYTES = 16
+"""Random bytes in the id of an opened session: nobody guesses another's, and it says nothing of the policy."""
 _MAX_CACHED = 4096
 """Sessions that are remembered in memory; beyond them all are forgotten and read again."""
 
@@ -34,11 +38,18 @@ class _SessionEntry:
     """Snapshot id; empty for the one that the policy names, else the one that is served."""
     keyed_random: KeyedRandom
     """Randomness of the session."""
+    limits: Budget = UNLIMITED
+    """Budget of the listener, which all its sessions share."""
 
     @staticmethod
-    def create(policy: Policy, snapshot: str) -> _SessionEntry:
+    def create(policy: Policy, snapshot: str, limits: Budget = UNLIMITED) -> _SessionEntry:
         """Return the entry of a session with this policy on this snapshot."""
-        return _SessionEntry(policy, snapshot, session_random(policy))
+        return _SessionEntry(policy, snapshot, session_random(policy), limits)
+
+    @property
+    def pinned_policy(self) -> Policy:
+        """Policy that names the snapshot on which the session stays."""
+        return replace(self.policy, snapshot=self.snapshot or self.policy.snapshot)
 
     def to_json(self) -> bytes:
         """Return the record from which `from_json` makes an equal entry."""
@@ -49,6 +60,19 @@ class _SessionEntry:
         """Return the entry that a record describes."""
         members = orjson.loads(record)
         return _SessionEntry.create(policy_from_json(members["policy"]), members["snapshot"])
+
+
+def _join_entries(limits: _SessionEntry, named: _SessionEntry) -> _SessionEntry:
+    """Return a session as it is where the policy of `limits` holds as well. Raises BadRequest if both cannot."""
+    snapshot = join_policies(limits.pinned_policy, named.pinned_policy).snapshot
+    return _SessionEntry.create(join_policies(limits.policy, named.policy), snapshot, limits.policy.budget)
+
+
+def save_policy(policy: Policy, ledger: Ledger) -> str:
+    """Return the id of the session that all requests under a policy without a session of their own share; store it."""
+    session = INLINE_PREFIX + policy_fingerprint(policy)
+    ledger.save_session(session, _SessionEntry.create(policy, "").to_json())
+    return session
 
 
 class OpenedSession(TypedDict):
@@ -92,7 +116,8 @@ class SessionStore:
             ServiceRefusal: the policy names a snapshot that cannot be opened.
         """
         entry = _SessionEntry.create(policy, self._snapshot(policy))
-        session = self._ledger.open(OPENED_PREFIX + policy_fingerprint(policy), entry.to_json())
+        session = OPENED_PREFIX + token_hex(ID_BYTES)
+        self._ledger.save_session(session, entry.to_json())
         self._remember(session, entry)
         return {
             "session": session,
@@ -125,8 +150,15 @@ class SessionStore:
             BlockingIOError: `wait` is False, and files must be opened.
         """
         entry = self._look_up(session.id, session.policy)
+        if session.limits_id:
+            entry = self._look_up_limited(session, entry)
         world = self._worlds.get(entry.policy, entry.snapshot, wait)
-        return ActiveSession(session.id, entry.policy, world, entry.keyed_random)
+        return ActiveSession(session.id, entry.policy, world, entry.keyed_random, session.limits_id, entry.limits)
+
+    def _look_up_limited(self, session: Session, named: _SessionEntry) -> _SessionEntry:
+        """Return the session as it is where another one's policy holds as well. Raises BadRequest if both cannot."""
+        key = f"{session.id} {session.limits_id}"
+        return self._cache.get(key) or self._remember(key, _join_entries(self._look_up(session.limits_id), named))
 
     def _look_up(self, session: str, inline_policy: Policy | None = None) -> _SessionEntry:
         """Return a session from memory, else from the ledger. `inline_policy` is the policy in its name, if any."""
@@ -142,9 +174,8 @@ class SessionStore:
     def _load(self, session: str, inline_policy: Policy | None) -> _SessionEntry:
         """Return a session from the ledger; one that carries its policy in its name is saved there first."""
         if inline_policy is not None and not session.startswith(OPENED_PREFIX):
-            entry = _SessionEntry.create(inline_policy, "")
-            self._ledger.save_session(session, entry.to_json())
-            return entry
+            save_policy(inline_policy, self._ledger)
+            return _SessionEntry.create(inline_policy, "")
         if (record := self._ledger.read_session(session)) is None:
             raise no_such_session_error(session)
         return _SessionEntry.from_json(record)

@@ -266,3 +266,30 @@ def test_a_collection_with_nothing_to_serve_is_an_error(tmp_path: Path) -> None:
     completed = run(line(tmp_path, "true"))
     assert completed.returncode == 1
     assert "webemu ingest" in completed.stderr
+
+
+@needs_network
+def test_a_policy_holds_for_all_that_the_command_does(root: Path) -> None:
+    (root / "policy.json").write_text('{"blocked": {"domains": ["a.example"]}}')
+    command = line(
+        root, "sh", "-c", "curl -sS -H 'X-Webemu-Session: me' http://a.example/; curl -sS $WEBEMU_SERVER/v1/stats"
+    )
+    command[command.index("--") : command.index("--")] = ["--policy", str(root / "policy.json")]
+    ended = run(command)
+    assert ended.returncode == 0, ended.stderr
+    assert "The river port" not in ended.stdout
+    assert "does not resolve" in ended.stdout
+    assert "no-such-route" in ended.stdout
+
+
+@needs_network
+def test_a_policy_that_cannot_hold_stops_the_command(root: Path) -> None:
+    for option, value, words in (
+        ("--policy", "nowhere.json", "cannot be read"),
+        ("--session", "ws-0123456789abcdef0123456789abcdef", "there is no session"),
+    ):
+        command = line(root, "true")
+        command[command.index("--") : command.index("--")] = [option, value]
+        ended = run(command)
+        assert ended.returncode == 1, ended.stderr
+        assert words in ended.stderr

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.carriers import near_misses
 from webemu.emulator.session import encode_inline_policy
 from webemu.index.exports import format_clickstream, format_conversations, format_lines
 from webemu.index.traces import read_traces
@@ -139,32 +140,6 @@ DOORS = (
 """Native API, services and the emulated web."""
 
 
-def near_misses(session: str) -> list[dict[str, str]]:
-    """Return headers that name a session in a way that does not count, or beside another name."""
-
-    def basic(text: str) -> str:
-        return "Basic " + b64encode(text.encode()).decode()
-
-    shouted = session.replace("ws-", "WS-")
-    return [
-        {"X-Webemu-Session": shouted}, {"X-Webemu-Session": session.upper()}, {"X-Webemu-Session": f'"{session}"'},
-        {"X-Webemu-Session": f"<{session}>"}, {"X-Webemu-Session": f"[{session}]"},
-        {"X-Webemu-Session": f"session={session}"}, {"X-Webemu-Session": f", {session}"},
-        {"X-Webemu-Session": f"me, {session}"}, {"X-Webemu-Session": f"{session}, me"},
-        {"X-Webemu-Session": f"Bearer {session}"}, {"X-Webemu-Session": f"{session}\t."},
-        {"Authorization": f"Digest {session}"}, {"Authorization": f"Token {session}"},
-        {"Authorization": f'Bearer "{session}"'}, {"Authorization": f"Bearer {shouted}"},
-        {"Authorization": basic(f"{session}:x")}, {"Authorization": basic(f"x:{session}")},
-        {"Proxy-Authorization": f"Bearer {session}"}, {"Proxy-Authorization": f"Digest {session}"},
-        {"Proxy-Authorization": basic(f"x:{session}")}, {"Proxy-Authorization": basic(f"{shouted}:x")},
-        {"X-Webemu-Session": "me", "Proxy-Authorization": basic(f"{session}:")},
-        {"X-Webemu-Session": "", "Proxy-Authorization": basic(f"{session}:")},
-        {"X-Webemu-Session": "me", "Authorization": f"Bearer {session}"},
-        {"X-Webemu-Session": "me", "X-API-KEY": session},
-        {"X-Auth-Token": session}, {"Api-Key": session}, {"X-Goog-Api-Key": session}, {"Webemu-Session": session},
-    ]  # fmt: skip
-
-
 def test_what_nearly_names_a_session_is_refused_at_every_door(server: Server) -> None:
     session = server.open(task="nearly", blocked={"domains": ["site1-1.example"]})
     open_answers = []
@@ -200,6 +175,8 @@ def test_two_sessions_are_refused_and_one_named_twice_is_one(server: Server) -> 
     assert status == 400
     assert b"names the session" in body
     assert b"besides the session of the request" in body
+    assert server.ask("GET", f"/s/{first}{SEARCH}", headers={"X-Webemu-Session": second})[0] == 400
+    assert server.ask("GET", f"/s/{first}{SEARCH}", headers={"X-Webemu-Session": first})[0] == 200
     assert server.account(second)["steps"] == 0
 
 

@@ -22,16 +22,17 @@ def ledger(tmp_path: Path) -> SessionLedger:
     return SessionLedger(tmp_path / "sessions")
 
 
-def test_equal_names_are_numbered(ledger: SessionLedger) -> None:
-    assert [ledger.open("ws-a", b"1"), ledger.open("ws-a", b"2"), ledger.open("ws-b", b"3")] == [
-        "ws-a",
-        "ws-a-2",
-        "ws-b",
-    ]
-    assert [ledger.read_session(name) for name in ("ws-a", "ws-a-2", "ws-c")] == [b"1", b"2", None]
+def test_a_session_is_stored_once(ledger: SessionLedger) -> None:
+    assert ledger.read_session("wp-x") is None
     ledger.save_session("wp-x", b"4")
     ledger.save_session("wp-x", b"5")
     assert ledger.read_session("wp-x") == b"4"
+
+
+def test_bytes_are_added_to_what_a_session_has_used(ledger: SessionLedger) -> None:
+    ledger.add_bytes("s", 5)
+    ledger.add_bytes("s", 7)
+    assert ledger.read_usage("s") == SessionUsage(bytes=12)
 
 
 def test_steps_and_attempts_are_counted(ledger: SessionLedger) -> None:
