@@ -4,6 +4,7 @@ logged under its name.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -11,6 +12,10 @@ from typing import Literal
 
 from webemu.rl.record import EpisodeRecord
 
+log = logging.getLogger("webemu.rl")
+
+NOT_SCORED = "the answer could not be scored"
+"""Mask of an episode on which scoring failed: a defect of ours, which the log has with its traceback."""
 TermKind = Literal["gate", "factor", "metric"]
 
 
@@ -47,10 +52,20 @@ class Rubric:
     def score(self, record: EpisodeRecord) -> Score:
         """Return the reward of an episode. Pure: the same record always gives the same score.
 
+        An episode that a term fails on is masked, and the failure is logged: one odd text must not end a training run.
+
         score = SHORT.score(record)
         score.reward, score.terms["correct"]  # (0.98, 1.0)
         """
         if record.masked:
-            return Score(None, {term.name: None for term in self.terms}, record.mask)
-        values = {term.name: float(term.measure(record)) for term in self.terms}
+            return self._mask(record.mask)
+        try:
+            values = {term.name: float(term.measure(record)) for term in self.terms}
+        except Exception:
+            log.exception("the answer to %s cannot be scored: %.300r", record.task.id, record.answer)
+            return self._mask(NOT_SCORED)
         return Score(prod(values[term.name] for term in self.terms if term.kind != "metric"), dict(values))
+
+    def _mask(self, reason: str) -> Score:
+        """Return the score of an episode that says nothing about the agent policy."""
+        return Score(None, {term.name: None for term in self.terms}, reason)

@@ -154,7 +154,7 @@ def _read_day(text: str, match: re.Match[str]) -> Day:
     groups = match.groupdict()
     start, end = match.span()
     day_text = (groups.get("day") or "").casefold()
-    day = int(day_text) if day_text.isdigit() else _DAY_WORDS.get(day_text)
+    day = int(day_text) if day_text.isdecimal() else _DAY_WORDS.get(day_text)
     month = (
         int(groups["number"]) if groups.get("number") else _MONTH_NUMBERS.get((groups.get("month") or "").casefold())
     )

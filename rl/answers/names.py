@@ -224,7 +224,7 @@ def _part(word: Word, previous: str, umlauts: bool) -> str:
     if previous:
         if word.text in ("I", "V", "X") or (len(word.text) > 1 and _ROMAN.fullmatch(word.text)):
             return f"#{_roman(word.text)}"
-        if plain.isdigit() and len(plain) < 3:
+        if plain.isdecimal() and len(plain) < 3:
             return f"#{int(plain)}"
         if plain in _NUMBER_WORDS and (word.is_capitalised or previous in _ENUMERATED):
             return _NUMBER_WORDS[plain]

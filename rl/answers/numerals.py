@@ -70,7 +70,7 @@ def read_digits(text: str) -> tuple[tuple[Fraction, ...], Fraction]:
     plain = re.sub(r"[ ']", "", text)
     if plain.count(",") + plain.count(".") == 0:
         return (Fraction(plain),), Fraction(1)
-    grouped = re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+", plain)
+    grouped = re.fullmatch(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*", plain)
     if re.fullmatch(r"\d{1,3}(?:,\d{2})*(?:,\d{3})+(?:\.\d+)?", plain):
         return _decimal(plain.replace(",", ""))
     if grouped and plain.count(".") == 1:
@@ -78,7 +78,8 @@ def read_digits(text: str) -> tuple[tuple[Fraction, ...], Fraction]:
         return (*english, Fraction(plain.replace(".", ""))), step
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", plain):
         return _decimal(plain.replace(".", "").replace(",", "."))
-    return _decimal(plain.replace(",", "."))
+    *integer_groups, decimals = re.split("[,.]", plain)
+    return _decimal(f"{''.join(integer_groups)}.{decimals}")
 
 
 def _decimal(text: str) -> tuple[tuple[Fraction, ...], Fraction]:
