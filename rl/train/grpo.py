@@ -53,6 +53,7 @@ from webemu.rl.train import distributed
 from webemu.rl.train.chat_model import ChatModel, lora_config
 from webemu.rl.train.choose import level_small_spreads, play_groups, score_outcome, shuffle_answers
 from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.grpo_trainer import SparingGrpoTrainer
 from webemu.rl.train.recipe import EpisodeSettings, Stage
 from webemu.rl.train.rollout import Rollout, Timing, add_timings, play
 from webemu.rl.train.run_folder import CURRICULUM_FILE
@@ -92,7 +93,7 @@ def train_grpo(
     rollout_function = RolloutFunction(job.stage, _open_curriculum(job, tasks), episodes, loop_thread, step_log)
     # Text prompts instead of messages: otherwise TRL parses each rollout as one turn, and fails on deeply nested JSON.
     prompts = Dataset.from_list([{"prompt": str(n)} for n in range(job.stage.batch)])
-    trainer = GRPOTrainer(
+    trainer = SparingGrpoTrainer(
         model=chat_model.model,
         reward_funcs=earned,
         args=grpo_config(job.stage, job.folder, job.seed, job.vllm, job.options),

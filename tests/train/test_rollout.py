@@ -270,6 +270,35 @@ def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> Non
     assert [row["masked"] for row in steps] == [0.0, 0.0]
 
 
+def test_rows_without_an_advantage_cost_no_gradient_and_change_nothing(
+    toy: ServedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from trl import GRPOTrainer
+
+    from webemu.rl.train import grpo, tiny_models
+    from webemu.rl.train.chat_model import ChatModel
+    from webemu.rl.train.recipe import EpisodeSettings, Stage
+    from webemu.rl.train.step_log import read_steps
+    from webemu.rl.train.trainer import TrainingJob
+
+    words, port, size = WORDS["scratch"](), free_port(), tiny_models.SIZES["tiny"]
+    # Random rewards of a group that differ by less than 0.7 are levelled: most rows have the advantage 0.
+    stage = Stage("spare", "grpo", 3, 1e-3, batch=8, micro=1, group=2, resample=0, turn=8, context=64, min_spread=0.7)
+    weights, figures = [], []
+    with served(toy, port), EventLoopThread(f"http://127.0.0.1:{port}") as room:
+        for number, trainer in enumerate((grpo.SparingGrpoTrainer, GRPOTrainer)):
+            monkeypatch.setattr(grpo, "SparingGrpoTrainer", trainer)
+            model = tiny_models.create_model(size, 0, len(words), words.pad_token_id, words.eos_token_id)
+            settings = EpisodeSettings(BRIEF, control="random-reward")
+            folder = tmp_path / str(number)
+            grpo.train_grpo(TrainingJob(stage, folder, 0), ChatModel(model, words), of(toy, "fact", 8), settings, room)
+            weights.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
+            figures.append([(row["trl/entropy"], row["trl/grad_norm"]) for row in read_steps(folder)])
+    assert torch.equal(*weights)
+    assert figures[0] == figures[1]
+
+
 def test_a_step_of_grpo_writes_what_its_judge_did(toy: ServedWeb, tmp_path: Path) -> None:
     from webemu.rl.judge.spec import JudgeSpec
     from webemu.rl.train import tiny_models
