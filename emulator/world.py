@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Self
 
-from webemu.emulator import ranking, relaxation, urls
+from webemu.emulator import cancellation, ranking, relaxation, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
@@ -298,7 +298,7 @@ class World:
         if run_batch is not None and len(queries) >= MIN_SHARED_QUERIES:
             return run_batch(self, queries)
         self.prefetch(queries)
-        return [self.search_passages(query) for query in queries]
+        return [self.search_passages(query) for query in cancellation.until_cancelled(queries)]
 
     def search_passages(self, query: Query) -> HitPassages:
         """Return the hits of one query with their passages."""

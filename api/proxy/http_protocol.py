@@ -19,6 +19,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from webemu.api.http.disconnect import LEAVING
 from webemu.api.http.errors import AsgiApp
 from webemu.api.http.listener_rules import LISTENER
 from webemu.api.http.response import BREAK_CONNECTION, REASON_PHRASES, ApiResponse, Header, build_headers
@@ -51,6 +52,8 @@ HEAD_TOO_LARGE: Refusal = (b"431 Request Header Fields Too Large", b"request-too
 BAD_VERSION: Refusal = (b"505 HTTP Version Not Supported", b"bad-version")
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"expect"))
 """Headers of requests that do not end with their head."""
+LEAVING_SECONDS = 0.1
+"""Seconds after the end of what a client sends, in which long work for it still goes on."""
 TryInline = Callable[[str, bytes, list[Header], float], ApiResponse | None]
 """Function that takes path, query string, headers, and the seconds for which the request has waited."""
 
@@ -95,6 +98,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._listener: int | str = 0
         """Port, or path of the Unix socket, at which the connection arrived."""
         self._timer: asyncio.TimerHandle | None = None
+        self._leaving = asyncio.Event()
 
     # The connection
 
@@ -165,6 +169,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Return True if the connection stays open: a client that sends no more may still wait for its responses."""
         if self._intake is OPEN:
             self._intake = ENDED
+            self.loop.call_later(LEAVING_SECONDS, self._leaving.set)
         return self._is_answering() and self._reading is not BODY
 
     # The parser
@@ -288,6 +293,7 @@ class HttpProtocol(HttpToolsProtocol):
         )
         scope = cast(dict[str, object], cycle.scope)
         scope["extensions"] = {BREAK_CONNECTION: weak_break_connection(cast(BufferedResponseCycle, cycle))}
+        scope[LEAVING] = self._leaving
         scope[ARRIVAL_KEY], self.queued_seconds = perf_counter() - self.queued_seconds, 0.0
         self._running_cycle = cycle
         super()._start_asgi_task(cycle, app)

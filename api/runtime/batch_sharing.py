@@ -15,6 +15,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from webemu.emulator.cancellation import until_cancelled
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.passage import HitPassages
 from webemu.emulator.types import Query
@@ -77,13 +78,20 @@ class WorkerPeers:
         ]
         for thread in threads:
             thread.start()
-        # This worker takes chunks too, at its own speed.
-        _answer_chunks(chunks, results, lambda chunk: [world.search_passages(query) for query in chunk])
-        for thread in threads:
-            thread.join()
-        _answer_chunks(
-            chunks, results, lambda chunk: [world.search_passages(query) for query in chunk]
-        )  # chunks that failing workers put back
+
+        def answer(chunk: Sequence[Query]) -> list[HitPassages]:
+            return [world.search_passages(query) for query in until_cancelled(chunk)]
+
+        try:
+            _answer_chunks(chunks, results, answer)  # this worker takes chunks too, at its own speed
+            for thread in threads:
+                thread.join()
+            _answer_chunks(chunks, results, answer)  # chunks that failing workers put back
+        except BaseException:
+            with suppress(Empty):  # nothing is left for the others either
+                while True:
+                    chunks.get_nowait()
+            raise
         return [one for offset in sorted(results) for one in results[offset]]
 
 

@@ -1,7 +1,8 @@
 """Threads for work that would hold the event loop for too long: files, conversions, batches.
 
-A batch never queues more work than there are threads, so that single requests get their turn beside it. When too much
-work is waiting, or a request waited too long, it is refused with 503 instead of joining a growing queue.
+A batch works in short turns and never queues more of them than there are threads, so that single requests get their
+turn beside it. When too much work is waiting, or a request waited too long, it is refused with 503 instead of joining a
+growing queue. Work whose client has left ends (`webemu.emulator.cancellation`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
+from webemu.emulator.cancellation import Cancellation, until_cancelled
 from webemu.emulator.errors import Overloaded
 
 Item = TypeVar("Item")
@@ -25,8 +27,8 @@ MAX_QUEUE_SECONDS = 5.0
 """Longest time in seconds that work may wait for a thread."""
 BATCH_WEIGHT = 16
 """Weight of a batch against the limit, in requests."""
-CHUNK_SIZE = 8
-"""Members of a batch that a thread handles in one go."""
+TURN_SECONDS = 0.03
+"""Seconds for which a batch keeps a thread before others get their turn."""
 
 
 class ThreadPool:
@@ -44,26 +46,37 @@ class ThreadPool:
         Raises:
             Overloaded: too much work is waiting, or no thread was free in time.
         """
-        with self._admit(1):
-            return await self._run_in_executor(partial(_run_unless_overdue, perf_counter(), function))
+        cancellation = Cancellation()
+        with self._admit(1), _cancelled_with_its_task(cancellation):
+            return await self._run_in_executor(
+                partial(_run_unless_overdue, perf_counter(), partial(cancellation.run, function))
+            )
 
     async def map(self, function: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
         """Call the function on each item, using all threads; return the results in order. Raises Overloaded as `run`
         does.
         """
-        chunks = [items[i : i + CHUNK_SIZE] for i in range(0, len(items), CHUNK_SIZE)]
-        outputs: list[list[Output]] = [[] for _ in chunks]
-        chunk_numbers = iter(range(len(chunks)))  # shared by the workers below: each takes the next chunk that is left
+        outputs: dict[int, Output] = {}
+        cancellation, numbers = Cancellation(), iter(range(len(items)))  # shared by all threads: each takes the next
+
+        def work_for_a_turn() -> bool:
+            """Return True if items may be left."""
+            turn_end = perf_counter() + TURN_SECONDS
+            for number in until_cancelled(numbers):
+                outputs[number] = function(items[number])
+                if perf_counter() > turn_end:
+                    return True
+            return False
 
         async def work() -> None:
-            for number in chunk_numbers:
-                outputs[number] = await self._run_in_executor(partial(_apply_to_each, function, chunks[number]))
+            while await self._run_in_executor(partial(cancellation.run, work_for_a_turn)):
+                pass
 
-        with self._admit(BATCH_WEIGHT):
+        with self._admit(BATCH_WEIGHT), _cancelled_with_its_task(cancellation):
             async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self._threads, len(chunks))):
+                for _ in range(min(self._threads, len(items))):
                     workers.create_task(work())
-        return [one for chunk in outputs for one in chunk]
+        return [outputs[number] for number in range(len(items))]
 
     async def _run_in_executor(self, function: Callable[[], Output]) -> Output:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
@@ -109,5 +122,11 @@ def _run_unless_overdue(queued_at: float, function: Callable[[], Output]) -> Out
     return function()
 
 
-def _apply_to_each(function: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
-    return [function(one) for one in items]
+@contextmanager
+def _cancelled_with_its_task(cancellation: Cancellation) -> Iterator[None]:
+    """Cancel the work in threads if the task that waits for it is cancelled, or fails."""
+    try:
+        yield
+    except BaseException:
+        cancellation.is_cancelled = True
+        raise

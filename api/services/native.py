@@ -33,7 +33,8 @@ MAX_SIZE = 100
 MAX_QUERIES = 4096
 """Most queries in one batch."""
 MAX_RESULTS = 102_400
-"""Most results that one batch may ask for in all."""
+"""Most results that one batch may ask to be ranked in all; long queries count for each `WORDS_PER_SHARE` words."""
+WORDS_PER_SHARE = 16
 MAX_URLS = 256
 """Most URLs in one batch."""
 MAX_BATCH_LENGTH = 100_000
@@ -110,11 +111,20 @@ def parse_search_batch(body: Mapping[str, object]) -> list[Query | BadRequest]:
     _build_query({**shared, "q": "checked"})  # an error in a shared parameter is that of the batch, not of each member
     parsed = [_member_params(item, "q", SEARCH_PARAMS, shared) for item in items]
     queries = [params if isinstance(params, BadRequest) else _try_build_query(params) for params in parsed]
-    if (total_results := sum(query.size for query in queries if isinstance(query, Query))) > MAX_RESULTS:
+    if (price := sum(map(_price, queries))) > MAX_RESULTS:
         raise BadRequest(
-            f"the batch asks for {total_results:,} results", action=f"ask for at most {MAX_RESULTS:,} in all"
+            f"the batch asks for {price:,} results: size times page of each query, and again for every "
+            f"{WORDS_PER_SHARE} words",
+            action=f"ask for at most {MAX_RESULTS:,} in all",
         )
     return queries
+
+
+def _price(query: Query | BadRequest) -> int:
+    """Return the number of results that must be ranked for a query, as many times as its length costs."""
+    if isinstance(query, BadRequest):
+        return 0
+    return query.page * query.size * (1 + len(query.text.split()) // WORDS_PER_SHARE)
 
 
 def _try_build_query(params: Params) -> Query | BadRequest:

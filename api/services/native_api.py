@@ -18,6 +18,7 @@ from starlette.routing import Route as StarletteRoute
 
 from webemu.api.http.body import read_body
 from webemu.api.http.coding import compress_response
+from webemu.api.http.disconnect import run_while_connected
 from webemu.api.http.errors import (
     AsgiApp,
     log_internal_error,
@@ -172,7 +173,8 @@ class NativeApi:
             )
             if query_or_body is None:  # the client disconnected before its body was complete
                 return
-            answer = await route(query_or_body)
+            work = route(query_or_body)
+            answer = await (run_while_connected(work, scope, receive) if method == "POST" else work)
         except BaseException as error:
             answer = self._render_error(reraise_if_fatal(error), f"{method} {path}?{scope['query_string'][:500]!r}")
         answer = self._finish(answer, route_label, (method, path), perf_counter() - start, scope["headers"])

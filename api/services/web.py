@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.body import read_body
+from webemu.api.http.disconnect import run_while_connected
 from webemu.api.http.errors import (
     CRAWL_FAULT_REASONS,
     log_internal_error,
@@ -46,6 +47,8 @@ from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 
 MaybeResponse = TypeVar("MaybeResponse", Response, Response | None)
+Client = tuple[Scope, Receive]
+"""Means to notice that the client of a request leaves."""
 
 WEB_ROUTE, PAGES_ROUTE = "the web", "pages"
 """Route names in `/v1/stats` for every address of the emulated web, and for this server's own pages."""
@@ -105,7 +108,7 @@ class Web:
                 await self._handle_session(request, self._responder(request.host, service, handler), scope, send, timer)
                 return
             else:
-                reply = await self._answer_without_session(request)
+                reply = await self._answer_without_session(request, (scope, receive))
         except ConnectionResetError:  # injected by the weather of a session: the connection is meant to end
             raise
         except BaseException as failure:
@@ -133,7 +136,7 @@ class Web:
             elif request.session.id and not is_protocol_message(request):
                 return await self._handle_session(request, responder, scope, send, timer)
             else:
-                reply = await self._run_service(responder.handler, responder.handler, request)
+                reply = await self._run_service(responder.handler, responder.handler, request, (scope, receive))
         except ConnectionResetError:  # injected by the weather of a session: the connection is meant to end
             raise
         except BaseException as failure:
@@ -186,21 +189,27 @@ class Web:
         return outcome.reply is not None or bool(outcome.connection_fault)
 
     async def _run_service(
-        self, service: Handler, handler: Callable[[World, Request], MaybeResponse], request: Request
+        self,
+        service: Handler,
+        handler: Callable[[World, Request], MaybeResponse],
+        request: Request,
+        client: Client,
     ) -> MaybeResponse:
-        """Return what a service answers, on the event loop if that is as quick as a search, else from a thread."""
+        """Return what a service answers, on the event loop if that is as quick as a search, else from a thread, where
+        the work ends if the client leaves.
+        """
         world = self._live_snapshot.world
         if self._services.runs_inline(service, request):
             world = self._session_handler.worlds.get_sessionless()
             if not world.is_remote:
                 return handler(world, request)
-        return await self._pool.run(partial(handler, world, request))
+        return await run_while_connected(self._pool.run(partial(handler, world, request)), *client)
 
-    async def _answer_without_session(self, request: Request) -> Response:
+    async def _answer_without_session(self, request: Request, client: Client) -> Response:
         """Answer on the event loop if neither the disk nor long work is needed, else in a thread."""
         world = self._live_snapshot.world
         if service := self._services.hosts.get(request.host):
-            return await self._run_service(service, partial(_serve_service_host, service), request)
+            return await self._run_service(service, partial(_serve_service_host, service), request, client)
         try:
             return answer(world, request, wait=False)
         except BlockingIOError:

@@ -2,11 +2,13 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
 from webemu.api.runtime import thread_pool as pools
 from webemu.api.runtime.thread_pool import BATCH_WEIGHT, ThreadPool
+from webemu.emulator.cancellation import until_cancelled
 from webemu.emulator.errors import Overloaded
 
 
@@ -26,9 +28,10 @@ def test_a_single_ask_does_not_wait_for_the_end_of_a_batch() -> None:
         def work(number: int) -> bool:
             started.set()
             single_done.wait(10)
+            time.sleep(0.001)
             return True
 
-        batch = asyncio.create_task(pool.map(work, range(10_000)))
+        batch = asyncio.create_task(pool.map(work, range(300)))
         await asyncio.to_thread(started.wait)
         single = asyncio.create_task(pool.run(lambda: "single"))
         await asyncio.sleep(0)
@@ -83,3 +86,47 @@ def test_what_waited_too_long_for_a_thread_is_refused_and_not_done(monkeypatch: 
 
     asyncio.run(go())
     assert done == ["in time"]
+
+
+def test_a_batch_without_a_client_ends_within_its_turn() -> None:
+    finished: list[int] = []
+
+    def work(number: int) -> None:
+        time.sleep(0.01)
+        finished.append(number)
+
+    async def go() -> None:
+        pool = ThreadPool(2)
+        batch = asyncio.create_task(pool.map(work, range(1000)))
+        await asyncio.sleep(0.1)
+        batch.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await batch
+        await asyncio.sleep(0.1)
+        count = len(finished)
+        await asyncio.sleep(0.2)
+        assert count == len(finished) < 1000
+        assert pool.figures()["waiting"] == 0
+
+    asyncio.run(go())
+
+
+def test_one_piece_of_work_ends_where_it_looks() -> None:
+    finished: list[int] = []
+
+    def work() -> None:
+        for number in until_cancelled(range(10_000)):
+            finished.append(number)
+            time.sleep(0.005)
+
+    async def go() -> None:
+        pool = ThreadPool(1)
+        task = asyncio.create_task(pool.run(work))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await pool.run(lambda: list(until_cancelled("ab"))) == ["a", "b"]
+
+    asyncio.run(go())
+    assert len(finished) < 10_000

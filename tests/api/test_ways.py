@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
@@ -21,6 +24,8 @@ from webemu.api.proxy.listener import listen
 from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
 from webemu.api.proxy.unix import open_unix_listener
 from webemu.emulator.config import Config
+from webemu.emulator.types import Query, Results
+from webemu.emulator.world import World
 from webemu.rl.environment import Episode
 from webemu.rl.tasks import Task
 
@@ -180,3 +185,52 @@ def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> 
     assert ("accepted", "ProtocolSniffer", 1) in socket_options
     assert socket_options.count(("served", "HttpProtocol", 1)) >= 2
     assert all(is_set for _, _, is_set in socket_options)
+
+
+SLOW_BATCHES = {
+    "/v1/search": {"queries": [{"q": f"river OR port {number}", "size": 100} for number in range(1024)]},
+    "/retrieve": {"queries": [f"river OR port {number}" for number in range(16_000)], "topk": 10},
+}
+
+
+@pytest.mark.parametrize("path", SLOW_BATCHES)
+@pytest.mark.parametrize("leaves", ["closes", "closes its sending side"])
+def test_work_ends_when_its_client_leaves(
+    config: Config, path: str, leaves: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[float] = []
+    search = World.search
+
+    def search_slowly(world: World, query: Query) -> Results:
+        searches.append(time.monotonic())
+        time.sleep(0.005)
+        return search(world, query)
+
+    monkeypatch.setattr(World, "search", search_slowly)
+    body = json.dumps(SLOW_BATCHES[path]).encode()
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: webemu\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with serving(create_app(config)) as (_, tcp, _):
+        with socket.create_connection(("127.0.0.1", int(tcp.rpartition(":")[2])), 30) as client:
+            client.sendall(head.encode() + body)
+            while len(searches) < 3:
+                time.sleep(0.01)
+            if leaves == "closes its sending side":
+                client.shutdown(socket.SHUT_WR)
+                assert b"closed its sending side" in b"".join(iter(lambda: client.recv(65536), b""))
+        time.sleep(1)
+        count = len(searches)
+        time.sleep(0.5)
+        assert len(searches) == count < 900
+
+
+def test_a_batch_is_priced_before_it_is_worked_on(config: Config) -> None:
+    with serving(create_app(config)) as (_, tcp, _), httpx.Client(base_url=tcp) as client:
+        for queries, status in (
+            ([{"q": f"river {number}", "page": 10, "size": 100} for number in range(103)], 400),
+            ([{"q": "river " * 33 + str(number), "size": 100} for number in range(342)], 400),
+            ([{"q": f"river {number}", "size": 25} for number in range(4096)], 200),
+        ):
+            reply = client.post("/v1/search", json={"queries": queries}, timeout=60)
+            assert reply.status_code == status, reply.text[:200]
