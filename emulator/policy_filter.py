@@ -7,6 +7,7 @@ suggestions, corrections, captures by any key, listings, error pages and bytes o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
@@ -155,6 +156,7 @@ class FilteredRanker:
 
     def plan(self, parsed: ParsedQuery) -> FilteredPlan:
         """Return a prepared query whose ranking leaves out blocked pages."""
+        parsed = parsed if self._checker.cutoff is None else replace(parsed, is_dated=True)
         return FilteredPlan(self._ranker.plan(parsed), self._ranker.doc_values.since, self._checker)
 
     def duplicates(self, doc: int) -> Sequence[int]:
@@ -196,8 +198,7 @@ class FilteredPageStore:
         self._ranker = ranker
         self._checker = checker
         # These methods take a capture, a page or a text, and no caller can get hold of a blocked one: no filter needed.
-        self.archives, self.text, self.payload, self.decode_body = (
-            page_store.archives,
+        self.text, self.payload, self.decode_body = (
             page_store.text,
             page_store.payload,
             page_store.decode_body,
@@ -219,6 +220,13 @@ class FilteredPageStore:
             page_store.link_targets,
             page_store.images,
         )
+
+    def archives(self) -> Sequence[Archive]:
+        """Return the WARC files with captures that are not later than the cutoff, their times as of then."""
+        archives, cutoff = self._page_store.archives(), self._checker.cutoff
+        if cutoff is None:
+            return archives
+        return [replace(one, last_time=min(one.last_time, cutoff)) for one in archives if one.first_time <= cutoff]
 
     def exact(self, url: str) -> list[Capture]:
         return self._checker.drop_blocked(self._page_store.exact(url))

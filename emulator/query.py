@@ -100,6 +100,10 @@ class ParsedQuery:
     """Words outside all groups; empty if there are no groups."""
     snippet_characters: int = 0
     """Characters to which snippets are widened by whole sentences; 0 leaves them as they are."""
+    is_dated: bool = False
+    """True if the search is as of a day: pages are found by what they say themselves, since links to them may be
+    later.
+    """
 
     @property
     def has_filters(self) -> bool:

@@ -131,7 +131,7 @@ class World:
         words, lookups = parsed.words, (self._knows_word, self._ranker.frequency, self._page_store.nearest)
         words = words if query.is_strict else correct_unknown_words(words, *lookups)
         characters = LONG_CHARACTERS if query.snippet == "long" else parsed.snippet_characters
-        return replace(parsed, words=words, snippet_characters=characters)
+        return replace(parsed, words=words, snippet_characters=characters, is_dated=query.as_of is not None)
 
     def _run_search(self, query: Query) -> Results:
         """Return one page of results without reporting the search."""

@@ -49,12 +49,16 @@ class ConditionBuilder:
     """Makes the clauses that rank."""
     months: Sequence[str]
     """Months that pages are dated in, such as `2024-01`, in order."""
+    field: str = "all"
+    """Text field in which words and phrases are looked for."""
     analyzers_of: Callable[[str], Sequence[Analyze]] = lambda text: (analyze,)
     """Analyzers of a text: phrases are looked for in each of its readings."""
 
     def build_clauses(self, parsed: ParsedQuery) -> list[Clause]:
         """Return the clauses of everything that must and must not match, except words and groups that rank."""
-        included = [self._sequence_query("all", text) for text in (*parsed.phrases, *parsed.required, *parsed.texts)]
+        included = [
+            self._sequence_query(self.field, text) for text in (*parsed.phrases, *parsed.required, *parsed.texts)
+        ]
         included += [self._sequence_query("title", text) for text in parsed.titles]
         included += [self._sequence_query("url", text) for text in parsed.urls]
         included += [self._number_query(first, last) for first, last in parsed.numbers]
@@ -63,7 +67,7 @@ class ConditionBuilder:
             included += [self._any_of([self._key_query(f"{letter}:{value}") for value in values])] if values else []
         if parsed.has_date_filter and (months := self._narrow_months(parsed.after, parsed.before)):
             included.append(self._any_of([self._key_query(f"m:{month}") for month in months]))
-        excluded = [self._sequence_query("all", text) for text in parsed.excluded_terms]
+        excluded = [self._sequence_query(self.field, text) for text in parsed.excluded_terms]
         excluded += [self._site_query(site) for site in parsed.excluded_sites]
         excluded += [self._any_alternative(group, 0) for group in parsed.excluded_groups]
         # A constant score of 0: conditions filter and do not rank.
@@ -107,7 +111,7 @@ class ConditionBuilder:
             ranking += self.word_clauses(alternative.ungrouped_words, share)
             body = [(Occur.Must, Query.boolean_query(ranking))] if ranking else []
         else:
-            word_queries = (self._sequence_query("all", word) for word in alternative.ungrouped_words.split())
+            word_queries = (self._sequence_query(self.field, word) for word in alternative.ungrouped_words.split())
             body = [
                 (Occur.Must, query) for query in [query for _, query in ranking] + [one for one in word_queries if one]
             ]
@@ -151,7 +155,7 @@ class ConditionBuilder:
 
     def _number_query(self, first: int, last: int) -> Query:
         """Return a query for whole numbers from the first to the last, written in digits only."""
-        return Query.regex_query(self.schema, "all", "|".join(number_patterns(first, last)))
+        return Query.regex_query(self.schema, self.field, "|".join(number_patterns(first, last)))
 
     def _narrow_months(self, after: date | None, before: date | None) -> list[str]:
         """Return the months of a date range if they are few and narrow the search; else an empty list."""

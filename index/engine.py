@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice, pairwise
 from math import log
 from typing import NamedTuple
 
 from tantivy import Occur, Query
 
+from webemu.emulator.errors import SnapshotError
 from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.questions import wants_fresh_results
@@ -89,12 +90,13 @@ def _match_all() -> Query:
 class RankEngine:
     """The searchable part of an open snapshot: the port `Ranker` over one Tantivy index. Read-only and thread-safe."""
 
-    def __init__(self, files: IndexFiles, weights: Weights, field: str = "all") -> None:
-        """Take the open files of a snapshot, the weights of the ranking features, and the text field that is ranked
-        by: `all` or `title`.
+    def __init__(self, files: IndexFiles, weights: Weights, field: str = "all", is_dated: bool = False) -> None:
+        """Take the open files of a snapshot, the weights of the ranking features, the text field that is ranked by
+        (`all` or `title`), and True for searches as of a day, which do not know the texts of links.
         """
         self._files = files
-        self._field = field
+        self._is_dated = is_dated
+        self._field = field = "own" if is_dated and field == "all" else field
         self._schema = files.index.schema
         self._searcher = files.index.searcher()
         self.weights = weights
@@ -115,12 +117,27 @@ class RankEngine:
             self.documents,
             self._word_clauses,
             months,
+            "own" if is_dated else "all",
             self._query_analyzer.phrase_analyzers,
         )
 
-    def with_weights(self, weights: Weights, field: str = "all") -> RankEngine:
+    def with_weights(self, weights: Weights, field: str = "all", is_dated: bool = False) -> RankEngine:
         """Return an engine over the same files that ranks with other weights or by another field."""
-        return RankEngine(self._files, weights, field)
+        return RankEngine(self._files, weights, field, is_dated)
+
+    @cached_property
+    def _dated_engine(self) -> RankEngine:
+        """Engine for searches as of a day.
+
+        Raises:
+            SnapshotError: the snapshot was built before there was such a field.
+        """
+        try:
+            return self.with_weights(self.weights, self._field, True)
+        except ValueError as error:
+            raise SnapshotError(
+                "this snapshot cannot be searched as of a day", action="build another: webemu snapshots build"
+            ) from error
 
     @property
     def doc_values(self) -> Columns:
@@ -171,12 +188,16 @@ class RankEngine:
         """Start nothing and return None: `plan` has nothing to wait for."""
 
     def plan(self, parsed: ParsedQuery) -> RankPlan:
-        """Return a query prepared to be run. Never raises: every parsed query has a plan, if only one that matches
-        nothing.
+        """Return a query prepared to be run. Every parsed query has a plan, if only one that matches nothing.
 
             plan = engine.plan(parse_query("river council site:example.org"))
             entries, is_complete = plan.top(10)
+
+        Raises:
+            SnapshotError: the search is as of a day, and the snapshot is too old for that.
         """
+        if parsed.is_dated and not self._is_dated:
+            return self._dated_engine.plan(parsed)
         weights = self._query_terms(parsed.words)
         words = sorted(self._cached_word(readings, count) for readings, count in weights.items())
         if words and not words[0].frequency:  # sorted by frequency: words that no page has come first

@@ -26,7 +26,7 @@ from webemu.index.rank import Weights
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
 """Memory of a Tantivy writer, in bytes."""
-MAX_WRITER_CHARACTERS = 1 << 30
+MAX_WRITER_CHARACTERS = 1 << 29
 """Characters of text that one writer is given: after eight flushes (several times as much) it merges out of order."""
 MAX_HOST_CHARACTERS = 253
 """Longest DNS name in characters; a longer host gets one key, since its parent domains would be many and long."""
@@ -51,11 +51,11 @@ class IndexEntry:
 
 
 def build_schema() -> tantivy.Schema:
-    """Return the fields: `all`, `title`, `url` hold analyzed words, `key` prefixed conditions, `id` the number in the
-    shard.
+    """Return the fields: `all` (title, text, and texts of links), `own` (title and text), `title` and `url` hold
+    analyzed words, `key` prefixed conditions, `id` the number in the shard.
     """
     builder = tantivy.SchemaBuilder()
-    for name in ("all", "title", "url"):
+    for name in ("all", "own", "title", "url"):
         builder.add_text_field(name, tokenizer_name=TOKENIZER_NAME, index_option="position")
     builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("id", fast=True)
@@ -125,13 +125,15 @@ def _write_part(folder: Path, numbered: Iterator[tuple[int, IndexEntry]], weight
 def _build_document(number: int, entry: IndexEntry, weights: Weights) -> tantivy.Document:
     document = tantivy.Document()
     title = _analyze_field(entry.title, entry.language)
-    for _ in range(weights.title):  # repetition is the weight: BM25 counts term frequency
-        document.add_text("all", title)
+    for field in ("all", "own"):
+        for _ in range(weights.title):  # repetition is the weight: BM25 counts term frequency
+            document.add_text(field, title)
     for text, weight in entry.anchors[:MAX_ANCHORS]:
         link_terms = _analyze_field(text, entry.language)
         for _ in range(min(weights.anchors, ceil(weight))):
             document.add_text("all", link_terms)
     document.add_text("all", entry.terms)
+    document.add_text("own", entry.terms)
     document.add_text("title", title)
     document.add_text("url", _analyze_field(entry.url.partition("://")[2]))
     for key in condition_keys(entry):

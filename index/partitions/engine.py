@@ -55,19 +55,24 @@ class PartitionEngine(RankEngine):
     """
 
     def __init__(
-        self, statistics: GlobalTermStatistics, files: IndexFiles, weights: Weights, field: str = "all"
+        self,
+        statistics: GlobalTermStatistics,
+        files: IndexFiles,
+        weights: Weights,
+        field: str = "all",
+        is_dated: bool = False,
     ) -> None:
         self._statistics = statistics
-        super().__init__(files, weights, field)
+        super().__init__(files, weights, field, is_dated)
 
     @classmethod
     def over_same_files(cls, engine: RankEngine, statistics: GlobalTermStatistics) -> PartitionEngine:
         """Return an engine over the same files, with the statistics of all partitions."""
-        return cls(statistics, engine._files, engine.weights, engine._field)
+        return cls(statistics, engine._files, engine.weights, engine._field, engine._is_dated)
 
-    def with_weights(self, weights: Weights, field: str = "all") -> PartitionEngine:
+    def with_weights(self, weights: Weights, field: str = "all", is_dated: bool = False) -> PartitionEngine:
         """Return an engine over the same files that ranks with other weights or by another field."""
-        return type(self)(self._statistics, self._files, weights, field)
+        return type(self)(self._statistics, self._files, weights, field, is_dated)
 
     def _count_documents(self) -> int:
         return self._statistics.documents
@@ -93,10 +98,21 @@ class MissingTermCollector(PartitionEngine):
     """Engine that records the terms whose global frequency is missing, and uses the partition's frequency meanwhile."""
 
     def __init__(
-        self, statistics: GlobalTermStatistics, files: IndexFiles, weights: Weights, field: str = "all"
+        self,
+        statistics: GlobalTermStatistics,
+        files: IndexFiles,
+        weights: Weights,
+        field: str = "all",
+        is_dated: bool = False,
     ) -> None:
         self.missing_terms: set[TermKey] = set()
-        super().__init__(statistics, files, weights, field)
+        super().__init__(statistics, files, weights, field, is_dated)
+
+    def with_weights(self, weights: Weights, field: str = "all", is_dated: bool = False) -> MissingTermCollector:
+        """Return an engine over the same files that records missing terms in the same place."""
+        engine = MissingTermCollector(self._statistics, self._files, weights, field, is_dated)
+        engine.missing_terms = self.missing_terms
+        return engine
 
     def _doc_freq(self, field: str, term: str) -> int:
         if (frequency := self._statistics.frequency_of(field, term)) is None:

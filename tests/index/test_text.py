@@ -55,7 +55,7 @@ def test_an_empty_shard_is_an_index_too(tmp_path: Path) -> None:
 
 
 def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "HEAP_BYTES", 15_000_000)
+    monkeypatch.setattr(text, "HEAP_BYTES", 16_000_000)
     write_index(tmp_path / "c", ENTRIES)
     several = engine(tmp_path / "c")
     assert several.reader.bases != sorted(several.reader.bases), "the library orders segments by their size"
