@@ -27,8 +27,6 @@ _Waiting = deque[tuple[str, "Future[Vector]"]]
 class InlineEncoder:
     """Encodes each query at once, for models that take some microseconds. Thread-safe."""
 
-    is_slow = False
-
     def __init__(self, encode: Encode) -> None:
         self.encode = lru_cache(CACHED_QUERIES)(lambda text: quantize(encode([text])[0]))
         """Returns the vector of a query."""
@@ -42,9 +40,6 @@ class InlineEncoder:
 
 class QueryEncoder:
     """Encodes queries in a thread of its own. Thread-safe."""
-
-    is_slow = True
-    """True: encoding takes too long for an event loop."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode

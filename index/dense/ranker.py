@@ -125,12 +125,12 @@ class HybridRanker:
 
     @property
     def is_slow(self) -> bool:
-        """True if encoding a query, or reading its passages, takes too long for an event loop."""
-        return self._encoder.is_slow or self._cross_encoder is not None
+        """True if encoding a query, or comparing all pages, takes too long for an event loop."""
+        return self._rescorer is None
 
     def start_async(self, parsed: ParsedQuery) -> Future[Vector] | None:
         """Start encoding the query, and return a future of its vector; None if it has no words or takes no time."""
-        return self._encoder.submit(parsed.words) if self._encoder.is_slow and parsed.words.strip() else None
+        return self._encoder.submit(parsed.words) if self.is_slow and parsed.words.strip() else None
 
     def plan(self, parsed: ParsedQuery) -> HybridPlan:
         """Return the prepared query with the upper part of its ranking; waits for the vector. Cached."""
