@@ -49,6 +49,7 @@ class SearchShape(TypedDict):
     more: bool
     snapshot: str
     relaxed: NotRequired[list[str]]
+    corrected: NotRequired[dict[str, str]]
 
 
 class PageShape(TypedDict):
@@ -135,6 +136,7 @@ def parse_search_answer(shape: SearchShape) -> SearchAnswer:
         shape["more"],
         shape["snapshot"],
         tuple(shape.get("relaxed", ())),
+        tuple(shape.get("corrected", {}).items()),
     )
 
 

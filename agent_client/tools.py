@@ -153,6 +153,9 @@ def format_results(answer: SearchAnswer) -> str:
     blocks = [f"Results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")]
     if answer.relaxed:
         blocks[0] += f"\nFew pages have {' and '.join(answer.relaxed)}. Pages without follow those."
+    if answer.corrected:
+        changes = ", ".join(f"{typed} to {replacement}" for typed, replacement in answer.corrected)
+        blocks[0] += f"\nCorrected: {changes}. A + before a word keeps its spelling."
     for result in answer.results:
         dated = f"\n   {result.date}" if result.date else ""
         blocks.append(

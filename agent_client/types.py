@@ -42,6 +42,8 @@ class SearchAnswer:
     snapshot: str
     relaxed: tuple[str, ...] = ()
     """Phrases and `+words` of the query that few pages have, so that the last results lack them; empty if none."""
+    corrected: tuple[tuple[str, str], ...] = ()
+    """Misspelled words of the query, each with the word that was searched for instead; a `+` before a word keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,11 @@ from benchmarks.peers.corpus import write_pages
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
-from webemu.index.engine import RankEngine
 from webemu.index.evaluation.judged import JudgedQuery, Judgments, read_queries
 from webemu.index.evaluation.ranker import RankerConfig, RankFunction, open_ranker, rank_parsed_query
 from webemu.index.evaluation.score import QueryScore, compare_scores, group_queries, parse_measures, score_queries
 from webemu.index.manifest import current_id
 from webemu.index.open import open_snapshot
-from webemu.index.rank import FLAT_BM25
 
 QUERIES = Path(__file__).with_suffix(".jsonl")
 DEPTH = 10
@@ -73,8 +71,7 @@ def rank_relaxed(world: World, text: str) -> list[str]:
 
 def make_flat(world: World) -> World:
     """Return the world ranked by BM25 alone."""
-    assert isinstance(world.ranker, RankEngine)
-    return World(world.snapshot, world.ranker.with_weights(FLAT_BM25), world.page_store, world.figures())
+    return world.with_engine("plain")
 
 
 def rank_with_peer(collection: Path, texts: Sequence[str], folder: Path) -> Mapping[str, list[str]]:

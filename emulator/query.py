@@ -16,6 +16,7 @@ from webemu.emulator import urls
 from webemu.emulator.command_lines import find_exclusions
 from webemu.emulator.dates import parse_date_range
 from webemu.emulator.groups import TOKEN_PATTERN, Node, parse_groups, removable_groups
+from webemu.emulator.types import Correction
 
 MAX_CHARS = 4096
 """Characters of a query that are read; the rest is ignored."""
@@ -98,6 +99,8 @@ class ParsedQuery:
     """Excluded groups: a page that matches any alternative, words included, is dropped."""
     words_outside_groups: str = ""
     """Words outside all groups; empty if there are no groups."""
+    corrections: tuple[Correction, ...] = ()
+    """Corrections that `words` already contains (`webemu.emulator.spelling`); parsing alone makes none."""
     snippet_characters: int = 0
     """Characters to which snippets are widened by whole sentences; 0 leaves them as they are."""
     is_dated: bool = False

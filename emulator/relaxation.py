@@ -59,8 +59,8 @@ def select(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None, limit: i
 def _milder_queries(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None) -> Iterator[ParsedQuery]:
     """Yield the query without the conditions that no page meets, if others remain, then without any."""
     if 1 < len(parsed.phrases) + len(parsed.required) <= MAX_TRIED:
-        phrases = tuple(one for one in parsed.phrases if _is_met(ranker, parsed, as_of, phrase=one))
-        required = tuple(one for one in parsed.required if _is_met(ranker, parsed, as_of, word=one))
+        phrases = tuple(one for one in parsed.phrases if is_met(ranker, parsed, as_of, phrase=one))
+        required = tuple(one for one in parsed.required if is_met(ranker, parsed, as_of, word=one))
         if phrases or required:
             milder = replace(parsed, phrases=phrases, required=required)
             if milder != parsed:
@@ -68,7 +68,7 @@ def _milder_queries(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None)
     yield replace(parsed, phrases=(), required=())
 
 
-def _is_met(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None, phrase: str = "", word: str = "") -> bool:
+def is_met(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None, phrase: str = "", word: str = "") -> bool:
     """True if a page meets one phrase or word and everything that binds in every case."""
     alone = replace(
         parsed,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
+
+from webemu.emulator.types import Correction
 
 MAX_UNKNOWN_WORDS = 8
 """A query with more unknown words is taken to be intended and is not corrected."""
@@ -27,32 +30,64 @@ Nearest = Callable[[str], Iterable[str]]
 """Returns words with a similar spelling, nearest first."""
 
 
-def correct_query(text: str, frequency: Frequency, nearest: Nearest) -> str | None:
-    """Return the query with its misspelled words corrected; None if there is nothing to correct or no similar word."""
-    counts = {word: frequency(word) for word in _WORD.findall(text)}
-    unknown = {word for word, count in counts.items() if not count}
-    if len(unknown) > MAX_UNKNOWN_WORDS:  # looking up neighbours is the expensive part
-        return None
-    joined_text = _join_split_word(text, unknown, frequency)
-    replacements = {
-        word: _best_replacement(word, count, frequency, nearest)
-        for word, count in counts.items()
-        if count <= MAX_RARE_PAGES
-    }
-    corrected = _WORD.sub(lambda match: replacements.get(match[0], match[0]), joined_text)
-    return corrected if corrected != text else None
+@dataclass(frozen=True, slots=True)
+class Speller:
+    """Finds the misspelled words of texts, as the pages of one world spell them."""
+
+    knows: Callable[[str], bool]
+    """Returns True if a page has the word; much faster than `frequency`."""
+    frequency: Frequency
+    nearest: Nearest
+
+    def correct(self, text: str) -> str | None:
+        """Return the text with its misspelled words corrected; None if there is nothing to correct."""
+        corrected = apply_corrections(text, self.find_corrections(text))
+        return corrected if corrected != text else None
+
+    def find_corrections(self, text: str) -> tuple[Correction, ...]:
+        """Return the corrections of misspelled words, with a similar word for each; a pair of words that are one word
+        comes first.
+        """
+        counts = {word: self.frequency(word) for word in _WORD.findall(text)}
+        unknown = {word for word, count in counts.items() if not count}
+        if len(unknown) > MAX_UNKNOWN_WORDS:  # looking up neighbours is the expensive part
+            return ()
+        joined = _find_split_word(text, unknown, self.frequency)
+        halves = joined.typed.split() if joined else []
+        rare = {word: count for word, count in counts.items() if count <= MAX_RARE_PAGES and word not in halves}
+        replaced = self._replace_words(rare)
+        return (joined, *replaced) if joined else replaced
+
+    def find_unknown_corrections(self, words: str) -> tuple[Correction, ...]:
+        """Return the corrections of words in lower case that no page has.
+
+        Names begin with a capital and stay, since a similar name is another name.
+        """
+        unknown = {word: 0 for word in _WORD.findall(words) if word.islower() and not self.knows(word)}
+        return self._replace_words(unknown) if len(unknown) <= MAX_UNKNOWN_WORDS else ()
+
+    def _replace_words(self, counts: dict[str, int]) -> tuple[Correction, ...]:
+        """Return a correction for each word that has a better spelling, given the number of pages of each."""
+        replacements = (
+            Correction(word, _best_replacement(word, count, self.frequency, self.nearest))
+            for word, count in counts.items()
+        )
+        return tuple(one for one in replacements if one.replacement != one.typed)
 
 
-def correct_unknown_words(words: str, knows: Callable[[str], bool], frequency: Frequency, nearest: Nearest) -> str:
-    """Return the words of a query, with similar ones for those in lower case that no page has, as `knows` tells.
+def apply_corrections(text: str, corrections: Iterable[Correction]) -> str:
+    """Return the text with its words corrected; those that belong to operators, names and addresses stay."""
+    replacements = dict(corrections)
+    for typed, replacement in replacements.items():
+        if " " in typed:
+            text = text.replace(typed, replacement, 1)
+    return _WORD.sub(lambda match: replacements.get(match[0], match[0]), text)
 
-    Names begin with a capital and stay, since a similar name is another name.
-    """
-    unknown = dict.fromkeys(word for word in _WORD.findall(words) if word.islower() and not knows(word))
-    if not unknown or len(unknown) > MAX_UNKNOWN_WORDS:
-        return words
-    replacements = {word: _best_replacement(word, 0, frequency, nearest) for word in unknown}
-    return _WORD.sub(lambda match: replacements.get(match[0], match[0]), words)
+
+def keep_as_typed(text: str, corrections: Iterable[Correction]) -> str:
+    """Return the query with a `+` before each word that would be corrected, which keeps its spelling."""
+    words = {word for correction in corrections for word in correction.typed.split()}
+    return _WORD.sub(lambda match: f"+{match[0]}" if match[0] in words else match[0], text)
 
 
 def _best_replacement(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str:
@@ -80,10 +115,10 @@ def _split_word(word: str, frequency: Frequency) -> str:
     return split if count else ""
 
 
-def _join_split_word(text: str, unknown: set[str], frequency: Frequency) -> str:
-    """Return the text with the first pair of words joined that occurs as one word and of which one is unknown."""
+def _find_split_word(text: str, unknown: set[str], frequency: Frequency) -> Correction | None:
+    """Return the first pair of words that occurs as one word and of which one is unknown; None if there is none."""
     for left_word, right_word in pairwise(_WORD.finditer(text)):
         is_odd = left_word[0] in unknown or right_word[0] in unknown
         if is_odd and text[left_word.end() : right_word.start()] == " " and frequency(left_word[0] + right_word[0]):
-            return text[: left_word.end()] + text[right_word.start() :]
-    return text
+            return Correction(f"{left_word[0]} {right_word[0]}", left_word[0] + right_word[0])
+    return None

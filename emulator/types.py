@@ -42,6 +42,16 @@ class Query:
     """True if phrases and `+word` bind though few pages meet them, and every dash before a word excludes it."""
     snippet: SnippetStyle = "short"
     """Length of the snippets."""
+    keeps_spelling: bool = False
+    """True to ask for misspelled words as typed."""
+
+
+class Correction(NamedTuple):
+    """Words of a query that are asked for in another spelling."""
+
+    typed: str
+    """The word as typed, or two with a space between them."""
+    replacement: str
 
 
 class Hit(NamedTuple):
@@ -102,6 +112,8 @@ class Results:
     """Conditions, as typed, that results up to the last of these need not meet since few pages do; empty if all are
     met.
     """
+    corrections: tuple[Correction, ...] = ()
+    """Words of the query that were asked for in another spelling; `webemu.emulator.spelling` applies them to a text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Self
 
-from webemu.emulator import cancellation, ranking, relaxation, urls
+from webemu.emulator import cancellation, corrected_search, ranking, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
@@ -28,7 +28,7 @@ from webemu.emulator.related import related_queries
 from webemu.emulator.relevance import score_texts
 from webemu.emulator.resolver import Resolution, Resolver, nearest_in_time
 from webemu.emulator.snippet_style import LONG_CHARACTERS
-from webemu.emulator.spelling import correct_query, correct_unknown_words
+from webemu.emulator.spelling import Speller
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
 MAX_RANK = 1000
@@ -86,7 +86,7 @@ class World:
         self._page_store = page_store
         self._resolver = Resolver(page_store)
         self._figures = figures
-        self._knows_word = lru_cache(maxsize=1 << 16)(ranker.knows)
+        self._speller = Speller(lru_cache(maxsize=1 << 16)(ranker.knows), ranker.frequency, page_store.nearest)
         self.hooks = hooks
 
     def with_hooks(self, hooks: WorldHooks) -> Self:
@@ -128,21 +128,20 @@ class World:
     def parse(self, query: Query) -> ParsedQuery:
         """Return the parsed query, with similar words for those that no page has; as typed if the query is strict."""
         parsed = parse_query(query.text, query.is_strict)
-        words, lookups = parsed.words, (self._knows_word, self._ranker.frequency, self._page_store.nearest)
-        words = words if query.is_strict else correct_unknown_words(words, *lookups)
         characters = LONG_CHARACTERS if query.snippet == "long" else parsed.snippet_characters
-        return replace(parsed, words=words, snippet_characters=characters, is_dated=query.as_of is not None)
+        parsed = replace(parsed, snippet_characters=characters, is_dated=query.as_of is not None)
+        return corrected_search.correct_unknown_words(parsed, query, self._speller)
 
     def _run_search(self, query: Query) -> Results:
         """Return one page of results without reporting the search."""
-        parsed = self.parse(query)
         # Results are cut out of the ranking from its top, so that pages of results never overlap.
         first = (query.page - 1) * query.size
         last = min(first + query.size, MAX_RANK)
         if first >= last:
             return Results(query, (), False, self.snapshot)
         depth = max(last, MIN_NEWS_DEPTH) if query.published else last
-        selection = relaxation.select(self._ranker_for(query), parsed, query.as_of, depth, query.is_strict)
+        ranker, parsed = self._ranker_for(query), self.parse(query)
+        selection, corrections = corrected_search.select(ranker, parsed, query, depth, self._speller)
         plan, entries, more = selection.plan, selection.entries, selection.more
         if query.published:
             entries = [entry for entry in entries if plan.render_hit(entry[1], entry[0]).is_published]
@@ -152,7 +151,7 @@ class World:
             hits = tuple([with_passage(hit, self.passage_of(hit)) for hit in hits])
         explanations = tuple([plan.explain(doc, score) for score, doc in entries[first:last]] if query.explain else ())
         relaxed = selection.relaxed_until(depth if query.published else last)
-        return Results(query, hits, more and last < MAX_RANK, self.snapshot, explanations, relaxed)
+        return Results(query, hits, more and last < MAX_RANK, self.snapshot, explanations, relaxed, corrections)
 
     def duplicate_urls(self, results: Results) -> list[list[str]]:
         """Return, for each hit, the URLs of visible duplicates that were left out in favour of it (at most
@@ -250,7 +249,7 @@ class World:
 
     def correct(self, text: str) -> str | None:
         """Return the query with misspelled words corrected; None if there is nothing to correct."""
-        return correct_query(text, self._ranker.frequency, self._page_store.nearest)
+        return self._speller.correct(text)
 
     def related_queries(self, text: str, hits: Sequence[Hit], limit: int) -> list[str]:
         """Return related queries, made from the titles of a query's hits."""

@@ -23,11 +23,20 @@ from webemu.api.dialects.dialect import (
     read_params,
 )
 from webemu.api.dialects.display import display_title, format_day, highlight_html, split_highlights
-from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
+from webemu.api.dialects.search import (
+    MAX_RELATED,
+    NO_ANSWER,
+    SearchAnswer,
+    SearchParams,
+    date_days_ago,
+    estimate_total,
+    search_corrected,
+)
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.spelling import keep_as_typed
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
@@ -45,8 +54,10 @@ def answer_search(world: World, request: Request) -> Response:
     search_params = _read_search_params(world, request, params)
     answer_types = [name.lower() for name in get_texts(params, "responseFilter")]
     includes_pages = not answer_types or "webpages" in answer_types
-    hits, has_more = search(world, query, search_params, request.session.at_time) if includes_pages else ((), False)
-    payload: dict[str, object] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
+    answer = search_corrected(world, query, search_params, request.session.at_time) if includes_pages else NO_ANSWER
+    hits, has_more = answer.hits, answer.has_more
+    query_context = {"originalQuery": query} | _render_alteration(query, answer)
+    payload: dict[str, object] = {"_type": "SearchResponse", "queryContext": query_context}
     if not hits:
         return build_response({**payload, "rankingResponse": {}})
     rows = [_render_page(hit, index, _render_texts(world, hit, query, params)) for index, hit in enumerate(hits)]
@@ -72,9 +83,9 @@ def answer_news(world: World, request: Request) -> Response:
     """Answer `/v7.0/news/search`."""
     params, query = _read_query(request)
     search_params = replace(_read_search_params(world, request, params), published=True)
-    hits, has_more = search(world, query, search_params, request.session.at_time)
-    rows = [_render_article(hit, _render_texts(world, hit, query, params)) for hit in hits]
-    query_context = {"originalQuery": query, "adultIntent": False}
+    answer = search_corrected(world, query, search_params, request.session.at_time)
+    rows = [_render_article(hit, _render_texts(world, hit, query, params)) for hit in answer.hits]
+    query_context = {"originalQuery": query, **_render_alteration(query, answer), "adultIntent": False}
     sort_options = [{"name": "Best match", "id": "relevance", "isSelected": True, "url": _api_url(request, query)}]
     payload = {
         "_type": "News",
@@ -83,8 +94,24 @@ def answer_news(world: World, request: Request) -> Response:
         "sort": sort_options,
     }
     return build_response(
-        {**payload, "totalEstimatedMatches": estimate_total(search_params, len(hits), has_more), "value": rows}
+        {
+            **payload,
+            "totalEstimatedMatches": estimate_total(search_params, len(answer.hits), answer.has_more),
+            "value": rows,
+        }
     )
+
+
+def _render_alteration(query: str, answer: SearchAnswer) -> dict[str, str]:
+    """Return the query as it was corrected, and one that keeps the spelling; empty if nothing was corrected."""
+    if not answer.corrected_text:
+        return {}
+    override = keep_as_typed(query, answer.corrections)
+    return {
+        "alteredQuery": answer.corrected_text,
+        "alterationDisplayQuery": answer.corrected_text,
+        "alterationOverrideQuery": override,
+    }
 
 
 def _render_article(hit: Hit, texts: tuple[str, str]) -> dict[str, object]:

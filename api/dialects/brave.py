@@ -22,7 +22,7 @@ from webemu.api.dialects.dialect import (
     request_uuid,
 )
 from webemu.api.dialects.display import display_title, format_day, highlight_html
-from webemu.api.dialects.search import search
+from webemu.api.dialects.search import NO_ANSWER, SearchAnswer, search_corrected
 from webemu.api.http.request import Request
 from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
@@ -47,14 +47,16 @@ def answer_search(world: World, request: Request) -> Response:
     """Answer `/res/v1/web/search` and the same for news, images and videos."""
     params, kind = read_params(request), request.path.split("/")[3]
     query = read_query(params)
-    search_params = replace(read_search_params(world, request, params, MAX_RESULTS[kind]), published=kind == "news")
+    search_params = read_search_params(world, request, params, MAX_RESULTS[kind])
+    search_params = replace(search_params, published=kind == "news", keeps_spelling=_is_spellcheck_off(params))
     has_results = kind == "news" or (kind == "web" and "web" in (get_texts(params, "result_filter") or ["web"]))
-    hits, has_more = search(world, query, search_params, request.session.at_time) if has_results else ((), False)
+    answer = search_corrected(world, query, search_params, request.session.at_time) if has_results else NO_ANSWER
     is_decorated = get_flag(params, "text_decorations", True)
-    rows = [_RENDERERS[kind](hit, _highlight_snippet(world, hit, query, is_decorated)) for hit in hits]
+    rows = [_RENDERERS[kind](hit, _highlight_snippet(world, hit, query, is_decorated)) for hit in answer.hits]
     if kind == "web":
-        return build_response(_render_web_response(params, query, rows, has_more), headers=_RATE_LIMIT_HEADERS)
+        return build_response(_render_web_response(params, query, rows, answer), headers=_RATE_LIMIT_HEADERS)
     query_payload = {"original": query, "spellcheck_off": _is_spellcheck_off(params), "show_strict_warning": False}
+    query_payload |= {"altered": answer.corrected_text} if answer.corrected_text else {}
     return build_response({"type": kind, "query": query_payload, "results": rows}, headers=_RATE_LIMIT_HEADERS)
 
 
@@ -90,7 +92,7 @@ def _is_spellcheck_off(params: dict[str, object]) -> bool:
 
 
 def _render_web_response(
-    params: dict[str, object], query: str, rows: list[dict[str, object]], has_more: bool
+    params: dict[str, object], query: str, rows: list[dict[str, object]], answer: SearchAnswer
 ) -> dict[str, object]:
     """Return the response to a web search; without results there is no `web` member."""
     no_flags = dict.fromkeys(("show_strict_warning", "is_navigational", "is_news_breaking"), False)
@@ -102,7 +104,8 @@ def _render_web_response(
         "city": "",
         "header_country": "",
     }
-    query_payload |= {"more_results_available": has_more, "state": ""}
+    query_payload |= {"more_results_available": answer.has_more, "state": ""}
+    query_payload |= {"altered": answer.corrected_text} if answer.corrected_text else {}
     ranked_items = [{"type": "web", "index": index, "all": False} for index in range(len(rows))]
     payload: dict[str, object] = {
         "type": "search",

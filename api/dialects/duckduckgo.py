@@ -12,7 +12,7 @@ from typing import NamedTuple
 from webemu.api.dialects import duckduckgo_scripts as scripts
 from webemu.api.dialects.dialect import Dialect, Route, get_number, get_text, read_params
 from webemu.api.dialects.display import display_title, drop_unlinkable, split_highlights
-from webemu.api.dialects.search import SearchParams, date_days_ago, search
+from webemu.api.dialects.search import NO_ANSWER, SearchParams, date_days_ago, search_corrected
 from webemu.api.dialects.template import render_template
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -62,11 +62,20 @@ def _answer_search(world: World, request: Request, template: str) -> Response:
     search_params = SearchParams(
         offset, LATER_PAGE_SIZE if offset else FIRST_PAGE_SIZE, _read_first_day(world, request, params)
     )
-    hits, has_more = search(world, query, search_params, request.session.at_time) if query.strip() else ((), False)
-    results = [_build_view(world, hit, query) for hit in drop_unlinkable(hits)]
-    next_offset = offset + search_params.count if has_more else 0
+    at_time = request.session.at_time
+    answer = search_corrected(world, query, search_params, at_time) if query.strip() else NO_ANSWER
+    results = [_build_view(world, hit, query) for hit in drop_unlinkable(answer.hits)]
+    next_offset = offset + search_params.count if answer.has_more else 0
     vqd = scripts.make_token(query) if request.path == "/" and query.strip() else ""
-    return render_template(template, query=query, results=results, offset=offset, next_offset=next_offset, vqd=vqd)
+    return render_template(
+        template,
+        query=query,
+        corrected_text=answer.corrected_text,
+        results=results,
+        offset=offset,
+        next_offset=next_offset,
+        vqd=vqd,
+    )
 
 
 def _read_first_day(world: World, request: Request, params: dict[str, object]) -> date | None:

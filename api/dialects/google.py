@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 from webemu.api.dialects.dialect import Dialect, Route, build_response, get_header, get_number, get_text, read_params
 from webemu.api.dialects.display import display_title, highlight_html
-from webemu.api.dialects.search import SearchParams, date_days_ago, estimate_total, search
+from webemu.api.dialects.search import (
+    NO_ANSWER,
+    SearchAnswer,
+    SearchParams,
+    date_days_ago,
+    estimate_total,
+    search_corrected,
+)
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.emulator.types import Hit
+from webemu.emulator.spelling import apply_corrections
+from webemu.emulator.types import Correction, Hit
 from webemu.emulator.world import World
 
 MAX_RANK = 100
@@ -52,7 +61,9 @@ def answer_search(world: World, request: Request) -> Response:
         raise BadRequest(_INVALID_ARGUMENT, reason="missing-cx" if query.strip() else "missing-q")
     search_params = _read_search_params(world, request, params)
     is_image = get_text(params, "searchType") == "image"
-    hits, has_more = ((), False) if is_image else search(world, query, search_params, request.session.at_time)
+    at_time = request.session.at_time
+    answer = NO_ANSWER if is_image else search_corrected(world, query, search_params, at_time)
+    hits, has_more = answer.hits, answer.has_more
     # The total counts a result beyond the last rank, but no page after it is offered.
     total, has_more = (
         estimate_total(search_params, len(hits), has_more),
@@ -66,6 +77,7 @@ def answer_search(world: World, request: Request) -> Response:
             "context": {"title": "Google"},
             "searchInformation": _render_information(total),
         }
+        | _render_spelling(query, answer)
         | ({"items": [_render_result(world, hit, query) for hit in hits]} if hits else {})
     )
 
@@ -110,6 +122,15 @@ def _render_queries(
             {**page_query, "count": search_params.count, "startIndex": search_params.offset + search_params.count + 1}
         ]
     return queries_payload
+
+
+def _render_spelling(query: str, answer: SearchAnswer) -> dict[str, object]:
+    """Return the member with the corrected query, whose changed words are emphasised; empty if nothing changed."""
+    if not answer.corrected_text:
+        return {}
+    emphasised = (Correction(one.typed, f"<b><i>{html.escape(one.replacement)}</i></b>") for one in answer.corrections)
+    html_text = apply_corrections(html.escape(query, quote=False), emphasised)
+    return {"spelling": {"correctedQuery": answer.corrected_text, "htmlCorrectedQuery": html_text}}
 
 
 def _render_information(total: int) -> dict[str, object]:

@@ -22,7 +22,7 @@ from webemu.api.dialects.dialect import (
 )
 from webemu.api.dialects.display import display_title
 from webemu.api.dialects.scraping import fetch_target, read_engine_query
-from webemu.api.dialects.search import SearchParams, date_days_ago, estimate_total, search
+from webemu.api.dialects.search import SearchParams, date_days_ago, estimate_total, search_corrected
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.emulator import urls
@@ -61,7 +61,8 @@ def _render_serp(world: World, request: Request, params: JsonObject, query: str)
     """Return a page of results, parsed."""
     count, page = get_number(params, "limit", 10, 1, 100), get_number(params, "start_page", 1, 1, 100)
     search_params = SearchParams((page - 1) * count, count)
-    hits, has_more = search(world, query, search_params, request.session.at_time)
+    answer = search_corrected(world, query, search_params, request.session.at_time)
+    hits, has_more = answer.hits, answer.has_more
     organic = [
         {
             "pos": rank,
@@ -75,7 +76,7 @@ def _render_serp(world: World, request: Request, params: JsonObject, query: str)
         for rank, hit in enumerate(hits, 1)
     ]
     total = estimate_total(search_params, len(hits), has_more)
-    information = {"query": query, "showing_results_for": query, "total_results_count": total}
+    information = {"query": query, "showing_results_for": answer.corrected_text or query, "total_results_count": total}
     results = {"paid": [], "organic": organic, "search_information": information, "total_results_count": total}
     url = "https://www.google.com/search?" + urlencode({"q": query})
     content: JsonObject = {"url": url, "page": page, "results": results, "last_visible_page": page + has_more}

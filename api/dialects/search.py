@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 from webemu.emulator.query import add_conditions
-from webemu.emulator.types import Hit, Query
+from webemu.emulator.spelling import apply_corrections
+from webemu.emulator.types import Correction, Hit, Query
 from webemu.emulator.world import World
 
 
@@ -39,6 +41,23 @@ class SearchParams:
     """Phrases that must not occur."""
     published: bool = False
     """True for only those pages that declare a publication date, as a news search needs."""
+    keeps_spelling: bool = False
+    """True to ask for misspelled words as typed."""
+
+
+class SearchAnswer(NamedTuple):
+    """Results of one search, and what of the query was changed for them."""
+
+    hits: tuple[Hit, ...]
+    has_more: bool
+    """True if results follow these."""
+    corrections: tuple[Correction, ...]
+    corrected_text: str
+    """The text with its corrections made; empty if there are none."""
+
+
+NO_ANSWER = SearchAnswer((), has_more=False, corrections=(), corrected_text="")
+"""Answer to a search for a kind of results that a crawl has none of."""
 
 
 def search(
@@ -50,21 +69,30 @@ def search(
 
         hits, more = search(world, "harbour fees", SearchParams(count=5, sites=("port1.example",)))
     """
-    query, (pages_before, remainder) = (
+    answer = search_corrected(world, text, search_params, at_time)
+    return answer.hits, answer.has_more
+
+
+def search_corrected(
+    world: World, text: str, search_params: SearchParams, at_time: datetime | None = None
+) -> SearchAnswer:
+    """Return what `search` returns, with the text as it was corrected: for services that say so."""
+    pages_before, remainder = divmod(search_params.offset, search_params.count or 1)
+    # One page of the world's if possible: the session's ledger records its number and ranks.
+    is_page = not remainder and search_params.count > 0
+    page, size = (pages_before + 1, search_params.count) if is_page else (1, search_params.offset + search_params.count)
+    query = Query(
         build_query(text, search_params),
-        divmod(search_params.offset, search_params.count or 1),
+        page,
+        size,
+        at_time,
+        published=search_params.published,
+        keeps_spelling=search_params.keeps_spelling,
     )
-    if (
-        not remainder and search_params.count
-    ):  # one page of the world's: the session's ledger records its number and ranks
-        results = world.search(
-            Query(query, pages_before + 1, search_params.count, at_time, published=search_params.published)
-        )
-        return results.hits, results.more
-    results = world.search(
-        Query(query, 1, search_params.offset + search_params.count, at_time, published=search_params.published)
-    )
-    return results.hits[search_params.offset :], results.more
+    results = world.search(query)
+    hits = results.hits if is_page else results.hits[search_params.offset :]
+    corrected_text = apply_corrections(text, results.corrections) if hits and results.corrections else ""
+    return SearchAnswer(hits, results.more, results.corrections, corrected_text)
 
 
 MAX_RELATED = 8

@@ -6,13 +6,14 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, build_response, get_header, get_text, get_texts, read_params
 from webemu.api.dialects.display import display_title
-from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, search
+from webemu.api.dialects.search import MAX_RELATED, NO_ANSWER, SearchParams, date_days_ago, search_corrected
 from webemu.api.dialects.template import RSS_TYPE, render_template
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -57,6 +58,14 @@ class _SearchRequest:
     """Engine that results claim to come from."""
 
 
+class _OtherQueries(NamedTuple):
+    """Queries that a response names besides the one that was sent."""
+
+    correction: str
+    """The query as it was corrected; empty if it was not."""
+    related: list[str]
+
+
 def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` and `/` in the format asked for, HTML by default."""
     params = read_params(request)
@@ -71,18 +80,12 @@ def answer_search(world: World, request: Request) -> Response:
     )
     kinds = {*_read_kinds(params)}
     search_params = SearchParams((search_request.page - 1) * PAGE_SIZE, PAGE_SIZE, after, published=kinds == {"news"})
-    hits = (
-        search(world, search_request.query, search_params, request.session.at_time)[0]
-        if kinds & _PAGE_CATEGORIES
-        else ()
-    )
-    rows = [_render_result(hit, search_params.offset + rank, search_request) for rank, hit in enumerate(hits, 1)]
-    return write(
-        request,
-        search_request,
-        rows,
-        world.related_queries(search_request.query, hits, MAX_RELATED) if write is _write_json else [],
-    )
+    at_time = request.session.at_time
+    has_results = bool(kinds & _PAGE_CATEGORIES)
+    answer = search_corrected(world, search_request.query, search_params, at_time) if has_results else NO_ANSWER
+    rows = [_render_result(hit, rank, search_request) for rank, hit in enumerate(answer.hits, search_params.offset + 1)]
+    related = world.related_queries(search_request.query, answer.hits, MAX_RELATED) if write is _write_json else []
+    return write(request, search_request, rows, _OtherQueries(answer.corrected_text, related))
 
 
 def _parse_search(params: dict[str, object]) -> _SearchRequest:
@@ -143,22 +146,23 @@ def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> d
 
 
 def _write_json(
-    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], other_queries: _OtherQueries
 ) -> Response:
     """Return the results and suggestions as JSON. The number of results is 0, as most engines report it."""
-    empty_members: dict[str, object] = {name: [] for name in ("answers", "corrections", "infoboxes")}
     payload = {
         "query": search_request.query,
         "number_of_results": 0,
         "results": rows,
-        **empty_members,
-        "suggestions": related_queries,
+        "answers": [],
+        "corrections": [other_queries.correction] if other_queries.correction else [],
+        "infoboxes": [],
+        "suggestions": other_queries.related,
     }
     return build_response({**payload, "unresponsive_engines": []})
 
 
 def _write_csv(
-    request: Request, search_request: _SearchRequest, results: list[dict[str, object]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, results: list[dict[str, object]], other_queries: _OtherQueries
 ) -> Response:
     """Return the results as CSV; suggestions have no column."""
     rows = ({**result, "host": urls.split_url(get_text(result, "url")).netloc, "type": "result"} for result in results)
@@ -173,14 +177,14 @@ def _write_table(rows: list[list[object]]) -> Response:
 
 
 def _write_rss(
-    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], other_queries: _OtherQueries
 ) -> Response:
     return render_template(
         "searxng.rss", RSS_TYPE, origin=request.origin, query=search_request.query, results=rows, problem=""
     )
 
 
-_WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, object]], list[str]], Response]] = {
+_WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, object]], _OtherQueries], Response]] = {
     "json": _write_json,
     "csv": _write_csv,
     "rss": _write_rss,

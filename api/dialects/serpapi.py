@@ -20,7 +20,15 @@ from webemu.api.dialects.dialect import (
     request_digest,
 )
 from webemu.api.dialects.display import display_title, format_breadcrumbs, format_day, split_highlights
-from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
+from webemu.api.dialects.search import (
+    MAX_RELATED,
+    NO_ANSWER,
+    SearchAnswer,
+    SearchParams,
+    date_days_ago,
+    estimate_total,
+    search_corrected,
+)
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -50,10 +58,12 @@ def answer_search(world: World, request: Request) -> Response:
     after, before = parse_dates(world, request, get_text(params, "tbs"))
     result_kind = {"nws": "news", "": "organic"}.get(get_text(params, "tbm"), "none")
     result_kind = "news" if engine == "google_news" else result_kind
-    search_params = SearchParams(start, count, after, before, published=result_kind == "news")
-    hits, has_more = (
-        search(world, query, search_params, request.session.at_time) if result_kind != "none" else ((), False)
-    )
+    keeps_spelling = get_text(params, "nfpr") == "1"
+    is_news = result_kind == "news"
+    search_params = SearchParams(start, count, after, before, published=is_news, keeps_spelling=keeps_spelling)
+    has_results = result_kind != "none"
+    answer = search_corrected(world, query, search_params, request.session.at_time) if has_results else NO_ANSWER
+    hits, has_more = answer.hits, answer.has_more
     common_members = {
         "search_metadata": _render_metadata(world, request, query),
         "search_parameters": _render_parameters(params, engine),
@@ -65,7 +75,7 @@ def answer_search(world: World, request: Request) -> Response:
     rows = [render(world, hit, start + rank_on_page, query) for rank_on_page, hit in enumerate(hits, 1)]
     payload: dict[str, object] = {
         **common_members,
-        "search_information": _render_information(query, estimate_total(search_params, len(hits), has_more)),
+        "search_information": _render_information(query, answer, search_params),
     }
     related_rows = [
         {"query": related_query, "link": _google_url(related_query)}
@@ -146,9 +156,14 @@ def _render_parameters(params: dict[str, object], engine: str) -> dict[str, obje
     return shown_params | {name: value for name, value in params.items() if name not in _HIDDEN_PARAMS}
 
 
-def _render_information(query: str, total: int) -> dict[str, object]:
-    payload = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
-    return {**payload, "organic_results_state": "Results for exact spelling"}
+def _render_information(query: str, answer: SearchAnswer, search_params: SearchParams) -> dict[str, object]:
+    """Return the description of the results; it names the query that they answer if the spelling was corrected."""
+    total = estimate_total(search_params, len(answer.hits), answer.has_more)
+    payload: dict[str, object] = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
+    if not answer.corrected_text:
+        return {**payload, "organic_results_state": "Results for exact spelling"}
+    payload["organic_results_state"] = "Some results for exact spelling but showing fixed spelling"
+    return {**payload, "spelling_fix": answer.corrected_text, "showing_results_for": answer.corrected_text}
 
 
 def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[str, object]:

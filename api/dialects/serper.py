@@ -18,7 +18,7 @@ from webemu.api.dialects.dialect import (
     read_params,
 )
 from webemu.api.dialects.display import display_title, format_day
-from webemu.api.dialects.search import MAX_RELATED, SearchParams, search
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, search_corrected
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -78,7 +78,10 @@ def _answer_one(world: World, request: Request, kind: str, params: dict[str, obj
     if (kind := get_text(params, "type", kind)) not in _RESULT_MEMBERS:
         raise BadRequest("Invalid search type", reason="bad-type")
     after, before = parse_dates(world, request, get_text(params, "tbs"))
-    search_params = SearchParams((page - 1) * count, count, after, before, published=kind == "news")
+    autocorrects = get_flag(params, "autocorrect", True)
+    search_params = SearchParams(
+        (page - 1) * count, count, after, before, published=kind == "news", keeps_spelling=not autocorrects
+    )
     search_parameters: dict[str, object] = {
         "q": query,
         "gl": get_text(params, "gl", "us"),
@@ -87,7 +90,7 @@ def _answer_one(world: World, request: Request, kind: str, params: dict[str, obj
     }
     search_parameters |= {name: params[name] for name in ("location", "tbs") if params.get(name)}
     search_parameters |= {
-        "autocorrect": get_flag(params, "autocorrect", True),
+        "autocorrect": autocorrects,
         "page": page,
         "type": kind,
         "engine": "google",
@@ -110,13 +113,12 @@ def _find_results(
         return {_RESULT_MEMBERS[kind]: [{"value": one} for one in world.suggest(query, search_params.count)]}
     if (render := _RENDERERS.get(kind)) is None:
         return {}
-    hits, _ = search(world, query, search_params, request.session.at_time)
-    result_members: dict[str, object] = {
-        _RESULT_MEMBERS[kind]: [
-            render(hit, search_params.offset + rank_on_page) for rank_on_page, hit in enumerate(hits, 1)
-        ]
-    }
-    related_queries = world.related_queries(query, hits, MAX_RELATED) if kind == "search" else []
+    answer = search_corrected(world, query, search_params, request.session.at_time)
+    rows = [render(hit, rank) for rank, hit in enumerate(answer.hits, search_params.offset + 1)]
+    result_members: dict[str, object] = {_RESULT_MEMBERS[kind]: rows}
+    if answer.corrected_text:
+        result_members["searchInformation"] = {"didYouMean": answer.corrected_text}
+    related_queries = world.related_queries(query, answer.hits, MAX_RELATED) if kind == "search" else []
     return result_members | (
         {"relatedSearches": [{"query": related_query} for related_query in related_queries]} if related_queries else {}
     )

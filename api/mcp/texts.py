@@ -20,6 +20,9 @@ def format_results(results: Results) -> str:
     blocks = [f"Results {description}"]
     if results.relaxed:
         blocks[0] += f"\nFew pages have {' and '.join(results.relaxed)}. Pages without follow those."
+    if results.corrections:
+        changes = ", ".join(f"{typed} to {replacement}" for typed, replacement in results.corrections)
+        blocks[0] += f"\nCorrected: {changes}. A + before a word keeps its spelling."
     for rank, hit in enumerate(results.hits, (query.page - 1) * query.size + 1):
         date_line = f"\n   {hit.date}" if hit.date else ""
         blocks.append(f"{rank}. {_join_lines(hit.title)}\n   {hit.url}{date_line}\n   {_join_lines(hit.snippet)}")

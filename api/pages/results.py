@@ -14,6 +14,7 @@ from webemu.api.pages.template import first_param, render_page
 from webemu.emulator import urls
 from webemu.emulator.highlight import split_at_spans
 from webemu.emulator.query import MAX_CHARS, Group, ParsedQuery, list_conditions, parse_query
+from webemu.emulator.spelling import apply_corrections, keep_as_typed
 from webemu.emulator.types import Hit, Query
 from webemu.emulator.world import MAX_RANK, World
 
@@ -82,7 +83,9 @@ def answer_search(world: World, request: Request) -> Response:
     # One search covers a block of pages, so that the links to the following pages are right.
     results = world.search(Query(text, block + 1, PAGE_SIZE * PAGES_PER_BLOCK, request.session.at_time))
     offset = (page - 1) % PAGES_PER_BLOCK * PAGE_SIZE
-    words = parse_query(text).words
+    # A session of a past day is told corrections of that day only, which the world has checked.
+    corrected_text = apply_corrections(text, results.corrections)
+    words = parse_query(corrected_text).words
     last_page = min(MAX_PAGE, block * PAGES_PER_BLOCK + -(-len(results.hits) // PAGE_SIZE) + results.more)
     return render_page(
         world,
@@ -93,9 +96,11 @@ def answer_search(world: World, request: Request) -> Response:
         pages=list(_linked_page_numbers(page, last_page)),
         last=last_page,
         relaxed=results.relaxed,
-        correction=world.correct(text) if page == 1 and request.session.at_time is None else None,
+        corrected_text=corrected_text if results.corrections else "",
+        typed_text=keep_as_typed(text, results.corrections),
+        suggestion=world.correct(corrected_text) if page == 1 and request.session.at_time is None else None,
         conditions=[_describe_condition(parsed, remaining_query) for parsed, remaining_query in list_conditions(text)],
-        related=world.related_queries(text, results.hits, MAX_RELATED),
+        related=world.related_queries(corrected_text, results.hits, MAX_RELATED),
         similar_titles=_suggest_titles(world, request, words) if not results.hits else [],
     )
 

@@ -37,6 +37,9 @@ class SearchAnswer(BaseModel):
     relaxed: list[str] = Field(
         [], description="Phrases and `+words` that few pages have, so that the last results lack them; absent if none."
     )
+    corrected: dict[str, str] = Field(
+        {}, description="Misspelled words and those that were searched for instead; absent if none."
+    )
 
 
 class Failure(BaseModel):

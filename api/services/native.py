@@ -265,7 +265,11 @@ def render_results(results: Results, duplicates: Sequence[Sequence[str]]) -> byt
     text = orjson.dumps(query.text)
     snapshot = results.snapshot.encode()
     body = _RESULTS_TEMPLATE % (text, query.page, query.size, as_of, snapshot, b",".join(hits), more)
-    return _add_member(body, b"relaxed", orjson.dumps(results.relaxed)) if results.relaxed else body
+    if results.relaxed:
+        body = _add_member(body, b"relaxed", orjson.dumps(results.relaxed))
+    if results.corrections:
+        body = _add_member(body, b"corrected", orjson.dumps(dict(results.corrections)))
+    return body
 
 
 def _add_member(json_object: bytes, name: bytes, value: bytes) -> bytes:

@@ -24,6 +24,20 @@ CACHED_QUERIES = 8192
 _Waiting = deque[tuple[str, "Future[Vector]"]]
 
 
+class InlineEncoder:
+    """Encodes each query at once, for models that take some microseconds. Thread-safe."""
+
+    def __init__(self, encode: Encode) -> None:
+        self.encode = lru_cache(CACHED_QUERIES)(lambda text: quantize(encode([text])[0]))
+        """Returns the vector of a query."""
+
+    def submit(self, text: str) -> Future[Vector]:
+        """Return a future that has the vector already."""
+        future: Future[Vector] = Future()
+        future.set_result(self.encode(text))
+        return future
+
+
 class QueryEncoder:
     """Encodes queries in a thread of its own. Thread-safe."""
 

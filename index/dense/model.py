@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.index.dense.static_model import StaticEncoder, is_static_model
 from webemu.index.digests import hash_file
 
 if TYPE_CHECKING:
@@ -93,9 +94,11 @@ def choose_precision(device: str | None) -> tuple[str, Precision]:
 
 def load_passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> Encode:
     """Load a model that encodes passages, `batch` at a time."""
+    if is_static_model(folder):
+        return StaticEncoder(folder)
     import torch
 
-    model = _load_sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
+    model = load_sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
 
     def encode(texts: Sequence[str]) -> Rows:
         rows = model.encode_document(
@@ -111,9 +114,11 @@ def load_query_encoder(folder: Path, device: str = "cpu") -> Encode:
 
     The batch and the processor change a row then by far less than the step to which it is rounded.
     """
+    if is_static_model(folder):
+        return StaticEncoder(folder)
     import torch
 
-    model = _load_sentence_model(folder, device, torch.float64)
+    model = load_sentence_model(folder, device, torch.float64)
 
     def encode(texts: Sequence[str]) -> Rows:
         return model.encode_query(  # type: ignore[no-any-return]
@@ -139,7 +144,8 @@ def load_cross_encoder(folder: Path, device: str = "cpu") -> PassageScorer:
 _MODEL_OPTIONS = {"use_safetensors": True}
 
 
-def _load_sentence_model(folder: Path, device: str, kind: torch.dtype) -> SentenceTransformer:
+def load_sentence_model(folder: Path, device: str, kind: torch.dtype) -> SentenceTransformer:
+    """Load a sentence-transformer in a number format."""
     from sentence_transformers import SentenceTransformer
 
     model_options = {**_MODEL_OPTIONS, "torch_dtype": kind}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from webemu.emulator.ports import Ranker
-from webemu.index.dense.encoder import QueryEncoder
+from webemu.index.dense.encoder import InlineEncoder, QueryEncoder
 from webemu.index.dense.model import load_cross_encoder, load_query_encoder, require_digest
 from webemu.index.dense.ranker import HybridRanker, Mode
+from webemu.index.dense.rescoring import Rescorer
+from webemu.index.dense.static_model import is_static_model
 from webemu.index.dense.store import VectorStore
 from webemu.index.engine import RankEngine
 from webemu.index.manifest import Manifest
@@ -24,10 +26,17 @@ def open_rankers(folder: Path, manifest: Manifest, engine: RankEngine) -> dict[M
     modes: dict[Mode, Ranker] = {"bm25": engine}
     if (embedding := manifest.dense) is None:
         return modes
-    store = VectorStore(folder / FOLDER, embedding.dimensions, embedding.scale, engine.doc_values.order)
-    encoder = QueryEncoder(load_query_encoder(require_digest(embedding.model, embedding.digest)))
+    files = (folder / FOLDER, embedding.dimensions, embedding.scale, engine.doc_values.order)
+    store = VectorStore(*files)
+    # A distilled model is in the collection's folder; another one is wherever its absolute path or the hub's id says.
+    local_model = folder.parent.parent / embedding.model
+    model = require_digest(str(local_model) if local_model.is_dir() else embedding.model, embedding.digest)
+    encode, is_static = load_query_encoder(model), is_static_model(model)
+    encoder = InlineEncoder(encode) if is_static else QueryEncoder(encode)
     modes["dense"] = HybridRanker(engine, store, encoder, "dense")
-    modes["hybrid"] = HybridRanker(engine, store, encoder, "hybrid")
+    # Static vectors find no page that the words miss (docs/dense.md), and comparing all pages would cost most.
+    rescorer = Rescorer(*files) if is_static else None
+    modes["hybrid"] = HybridRanker(engine, store, encoder, "hybrid", rescorer=rescorer)
     if embedding.reranker:
         cross_encoder = load_cross_encoder(require_digest(embedding.reranker, embedding.reranker_digest))
         modes["rerank"] = HybridRanker(engine, store, encoder, "rerank", cross_encoder)

@@ -15,13 +15,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.ports import DocValues, ScoredDoc
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Hit
-from webemu.index.dense.encoder import QueryEncoder
+from webemu.index.dense.encoder import InlineEncoder, QueryEncoder
 from webemu.index.dense.fusion import fuse_scores
 from webemu.index.dense.model import PassageScorer
 from webemu.index.dense.passages import cut_windows, window_mask
+from webemu.index.dense.rescoring import Rescorer
 from webemu.index.dense.store import Vector, VectorStore
 from webemu.index.engine import RankEngine
 from webemu.index.rank_plan import RankPlan
@@ -30,6 +32,8 @@ Mode = Literal["bm25", "dense", "hybrid", "rerank"]
 """Way of ranking."""
 FUSION_DEPTH = 200
 """Depth of the two rankings that are fused; below it the words alone rank."""
+RESCORED_DEPTH = 100
+"""Depth of the ranking of words that a rescorer reads."""
 CROSS_ENCODER_DEPTH = 50
 """Best hits that the cross-encoder reads."""
 SCORE_STEP = 1e-8
@@ -60,6 +64,8 @@ class HybridPlan:
     """The fused or dense ranking, to depth `FUSION_DEPTH`."""
     lexical_docs: frozenset[int] = frozenset()
     """Pages that rank at least as high by words as by vectors; their snippet is chosen by words."""
+    found_by_words: bool = False
+    """True if the words found all pages, so that every snippet is chosen by words."""
 
     def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more."""
@@ -77,7 +83,7 @@ class HybridPlan:
 
     def render_hit(self, doc: int, score: float) -> Hit:
         """Return what a result shows of a page: a snippet of its nearest passage, unless it was found by its words."""
-        if self.vector is None or doc in self.lexical_docs:
+        if self.vector is None or self.found_by_words or doc in self.lexical_docs:
             return self.lexical_plan.render_hit(doc, score)
         return self.lexical_plan.render_hit(doc, score, self.ranker.nearest_window_mask(self.vector, doc))
 
@@ -94,16 +100,21 @@ class HybridRanker:
         self,
         engine: RankEngine,
         store: VectorStore,
-        encoder: QueryEncoder,
+        encoder: QueryEncoder | InlineEncoder,
         mode: Mode = "hybrid",
         cross_encoder: PassageScorer | None = None,
+        rescorer: Rescorer | None = None,
     ) -> None:
-        """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder."""
+        """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder.
+
+        With a rescorer the mode `hybrid` compares only the first pages of the words, which costs little.
+        """
         self._engine = engine
         self._store = store
         self._encoder = encoder
         self._mode = mode
         self._cross_encoder = cross_encoder
+        self._rescorer = rescorer
         self._cached_matching_docs = lru_cache(64)(self._find_matching)
         self._cached_plan = lru_cache(CACHED_PLANS)(self._make_plan)
 
@@ -112,16 +123,28 @@ class HybridRanker:
         """Per-document values of the snapshot."""
         return self._engine.doc_values
 
-    is_slow = True
-    """True: encoding a query takes too long for an event loop."""
+    @property
+    def is_slow(self) -> bool:
+        """True if encoding a query, or comparing all pages, takes too long for an event loop."""
+        return self._rescorer is None
 
     def start_async(self, parsed: ParsedQuery) -> Future[Vector] | None:
-        """Start encoding the query, and return a future of its vector; None if it has no words."""
-        return self._encoder.submit(parsed.words) if parsed.words.strip() else None
+        """Start encoding the query, and return a future of its vector; None if it has no words or takes no time."""
+        return self._encoder.submit(parsed.words) if self.is_slow and parsed.words.strip() else None
 
     def plan(self, parsed: ParsedQuery) -> HybridPlan:
         """Return the prepared query with the upper part of its ranking; waits for the vector. Cached."""
-        return self._cached_plan(parsed)
+        # Rescoring costs less than what a cache of long rankings does to the collection of garbage.
+        return self._cached_plan(parsed) if self._rescorer is None else self._rescore(self._rescorer, parsed)
+
+    def _rescore(self, rescorer: Rescorer, parsed: ParsedQuery) -> HybridPlan:
+        """Return the plan of the words with its first pages rescored."""
+        lexical_plan = self._engine.plan(parsed)
+        if not parsed.words.strip():
+            return HybridPlan(self, lexical_plan)
+        vector = self._encoder.encode(drop_unwanted_words(parsed.words) or parsed.words)
+        entries = rescorer.rescore(vector, lexical_plan.top(RESCORED_DEPTH)[0][:RESCORED_DEPTH])
+        return HybridPlan(self, lexical_plan, vector, None, tuple(entries), found_by_words=True)
 
     def _make_plan(self, parsed: ParsedQuery) -> HybridPlan:
         """Compute what `plan` returns."""
@@ -213,7 +236,7 @@ class HybridRanker:
 
     def knows(self, word: str) -> bool:
         """Return True if a page has the word."""
-        return bool(self.frequency(word))
+        return self._engine.knows(word)
 
 
 def _without_words(parsed: ParsedQuery) -> ParsedQuery | None:

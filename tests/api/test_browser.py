@@ -369,3 +369,18 @@ def test_real_pages_have_their_styles_and_pictures(
     picture = watched.page.locator(f"img[src*='{image}']").first
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 10
     keep(watched, f"real-{name}")
+
+
+def test_a_person_sees_what_of_the_query_was_changed(look: Look, keep: Keep) -> None:
+    watched = look("/search?q=harbuor+old")
+    page = watched.page
+    expect(page.locator(".meant")).to_have_text("Showing results for harbour old. Search instead for harbuor old.")
+    expect(page.locator("mark").first).to_be_visible()
+    keep(watched, "corrected")
+    page.get_by_role("link", name="harbuor old").click()
+    expect(page.locator("#q")).to_have_value("+harbuor old")
+    expect(page.locator(".meant")).to_have_count(0)
+    expect(page.locator(".relaxed")).to_have_text("Few pages have +harbuor; showing others too.")
+    keep(watched, "as_typed")
+    assert watched.overflow() <= 0
+    assert watched.messages == []

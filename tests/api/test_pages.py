@@ -154,7 +154,8 @@ def test_words_of_scripts_without_spaces_are_marked(get: Get) -> None:
 
 def test_mistyped_words_are_corrected(get: Get) -> None:
     page = search(get, "lanturn site:b.example")
-    assert 'Did you mean <a href="/search?q=lantern+site%3Ab.example">' in page
+    assert 'Showing results for <a href="/search?q=lantern+site%3Ab.example">' in page
+    assert 'Search instead for <a href="/search?q=%2Blanturn+site%3Ab.example">' in page
     assert "Did you mean" not in search(get, "lantern")
     assert "Did you mean" not in search(get, "qqqqqqq site:lanturn.example -lanturn 12345678")
 

@@ -51,6 +51,7 @@ def test_mcp_and_the_page_for_people_say_it(http: TestClient) -> None:
     assert NOTICE in answer.json()["result"]["content"][0]["text"]
     page = http.get("/search", params={"q": QUERY}).text
     assert "Few pages have" in page
+    assert "showing others too" in page
     assert "&#34;won the great final&#34;" in page
 
 

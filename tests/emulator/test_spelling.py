@@ -4,12 +4,20 @@ import pytest
 
 from webemu.emulator.highlight import match_spans
 from webemu.emulator.query import list_conditions
-from webemu.emulator.spelling import correct_query, correct_unknown_words
+from webemu.emulator.spelling import Speller, apply_corrections, keep_as_typed
+from webemu.emulator.types import Correction
 
 WORD_COUNTS = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
 WORD_COUNTS |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
 NEAR = {"lanturn": ["lantern"], "fiar": ["rare", "fair"], "fair": ["never"], "unknown": []}
 NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn": ["ad"]}
+
+
+def count_pages(word: str) -> int:
+    return WORD_COUNTS.get(word.lower(), 0)
+
+
+SPELLER = Speller(lambda word: bool(count_pages(word)), count_pages, lambda word: NEAR.get(word, []))
 
 
 @pytest.mark.parametrize(
@@ -38,8 +46,7 @@ NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn
     ],
 )
 def test_only_words_that_occur_nowhere_are_corrected(typed: str, correction: str | None) -> None:
-    got = correct_query(typed, lambda word: WORD_COUNTS.get(word.lower(), 0), lambda word: NEAR.get(word, []))
-    assert got == correction
+    assert SPELLER.correct(typed) == correction
 
 
 @pytest.mark.parametrize(
@@ -54,8 +61,14 @@ def test_only_words_that_occur_nowhere_are_corrected(typed: str, correction: str
     ],
 )
 def test_ranking_takes_similar_words_for_those_that_no_page_has(typed: str, words: str | None) -> None:
-    counts, near = (lambda word: WORD_COUNTS.get(word, 0)), (lambda word: NEAR.get(word, []))
-    assert correct_unknown_words(typed, lambda word: bool(counts(word)), counts, near) == (words or typed)
+    assert apply_corrections(typed, SPELLER.find_unknown_corrections(typed)) == (words or typed)
+
+
+def test_a_plus_keeps_the_spelling_of_the_words_that_would_be_corrected() -> None:
+    corrections = (Correction("firepl ace", "fireplace"), Correction("lanturn", "lantern"))
+    typed = 'a firepl ace "lanturn" lanturn.example'
+    assert apply_corrections(typed, corrections) == 'a fireplace "lantern" lanturn.example'
+    assert keep_as_typed(typed, corrections) == 'a +firepl +ace "+lanturn" lanturn.example'
 
 
 def stems(text: str) -> list[str]:
