@@ -54,5 +54,8 @@ def _drop_future_words(ranker: Ranker, corrections: tuple[Correction, ...], quer
     return tuple(
         one
         for one in corrections
-        if all(relaxation.is_met(ranker, ParsedQuery(), query.as_of, word=word) for word in one.replacement.split())
+        if all(
+            relaxation.is_met(ranker, ParsedQuery(is_dated=True), query.as_of, word=word)
+            for word in one.replacement.split()
+        )
     )

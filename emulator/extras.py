@@ -29,7 +29,7 @@ EXTRAS = {
     ).split(),
     "rl": ["extruct", "openai"],
     "train": "accelerate datasets huggingface_hub peft tensorboard tokenizers torch transformers trl".split(),
-    "dense": ["numkong", "numpy", "sentence_transformers", "usearch"],
+    "dense": ["numkong", "numpy", "safetensors", "scipy", "sentence_transformers", "usearch"],
     "measure": ["ir_measures"],
     "ray": ["ray"],
     "gym": ["gymnasium"],
