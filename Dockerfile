@@ -17,4 +17,4 @@ EXPOSE 8800 80 443 53/tcp 53/udp
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["python", "-c", "from urllib.request import ProxyHandler, build_opener; build_opener(ProxyHandler({})).open('http://127.0.0.1:8800/health', timeout=4)"]
 ENTRYPOINT ["webemu"]
-CMD ["serve", "--host", "0.0.0.0", "--root", "/data", "--wait"]
+CMD ["serve", "--host", "0.0.0.0", "--open", "--root", "/data", "--wait"]

@@ -95,7 +95,7 @@ class App:
             counters,
             slow_requests,
             config.compress,
-            TrainerSide(config.admin_token),
+            TrainerSide(config.admin_token, config.accepted_keys),
         )
         self.fastapi = _build_fastapi(self._native, self._lifespan)
         """Native API and documentation."""

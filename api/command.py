@@ -104,6 +104,9 @@ ListenOption = typer.Option(
 RequireSessionOption = Annotated[
     bool | None, typer.Option("--require-session", help="Refuse requests that carry no session.")
 ]
+OpenOption = Annotated[
+    bool | None, typer.Option("--open", help="Serve everybody who can reach an address that is not a loopback one.")
+]
 RayOption = Annotated[
     str | None,
     typer.Option(
@@ -135,6 +138,7 @@ def serve(
     policy: PolicyOption = None,
     listen_at: Annotated[list[str] | None, ListenOption] = None,
     require_session: RequireSessionOption = None,
+    open_to_all: OpenOption = None,
     log_format: LogFormatOption = None,
     ray: RayOption = None,
     parts: PartsOption = None,
@@ -157,7 +161,7 @@ def serve(
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     flags |= {"dns_port": dns_port, "dns_networks": dns_networks, "workers": workers, "cache_mb": cache_mb}
     flags |= {"log_format": log_format, "policy": policy, "require_session": require_session}
-    flags |= {"listen": ",".join(listen_at) if listen_at else None}
+    flags |= {"open": open_to_all, "listen": ",".join(listen_at) if listen_at else None}
     config = load_config(flags)
     if ray:
         _require_collection(config, wait)
@@ -176,6 +180,7 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     bound = [listen(one.host, one.port) for one in config.bound_listeners if one.path is None]
     paths = [one.path for one in config.bound_listeners if one.path is not None]
+    _check_openness(config, [*listeners, *bound])
     if config.dns_port:
         check_dns_port(config.host, config.dns_port)
     _require_collection(config, wait)
@@ -288,10 +293,25 @@ def print_addresses(config: Config, listeners: list[socket.socket]) -> None:
         path = config.socket_path.absolute()
         print(f"webemu: also for this user on unix://{quote(str(path))}", flush=True)
     print(f"webemu: reader of result records: {describe_reader()}", flush=True)
-    if not ipaddress.ip_address(name.partition("%")[0]).is_loopback and not _is_loopback_only():
+    if _is_reachable(name) and not config.accepted_keys:
         print(
             f"webemu: {name} is not a loopback address: anyone who can reach it can read the collection",
             file=sys.stderr,
+        )
+
+
+def _is_reachable(address: str) -> bool:
+    """True if other machines may reach an address."""
+    return not ipaddress.ip_address(address.partition("%")[0]).is_loopback and not _is_loopback_only()
+
+
+def _check_openness(config: Config, listeners: list[socket.socket]) -> None:
+    """Raise BadRequest if others may reach a listener, no key is wanted, and nobody said that this is meant."""
+    names = [listener.getsockname()[0] for listener in listeners]
+    if not (config.open or config.accepted_keys) and (name := next(filter(_is_reachable, names), None)):
+        raise BadRequest(
+            f"{name} is not a loopback address: anyone who can reach it could read the collection and its sessions",
+            action="set api_keys, or say with --open that everybody may",
         )
 
 

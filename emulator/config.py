@@ -69,7 +69,9 @@ class Config:
     compress: int = 0
     """Gzip API responses of at least this many bytes if the client accepts gzip; 0 disables it."""
     api_keys: str = "any"
-    """Keys that the emulated vendor APIs accept, with commas between them; `any` accepts every key and none."""
+    """Keys that the APIs accept, with commas between them; `any` accepts every key and none."""
+    open: bool = False
+    """Listen on addresses that other machines can reach although `api_keys` accepts any key."""
     state: str = "none"
     """Folder for the session ledger and traces if the root is read-only; `none` writes them to the root."""
     policy: str = "none"

@@ -22,6 +22,7 @@ from webemu.api.http.request import Request
 from webemu.api.http.response import Headers, Response, compose_response
 from webemu.emulator import json_text
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
+from webemu.emulator.session import OPENED_PREFIX
 from webemu.emulator.world import World
 
 JsonObject = dict[str, object]
@@ -97,8 +98,8 @@ def answer_request(dialect: Dialect, keys: frozenset[str], world: World, request
 
 
 def _is_valid_key(key: str, keys: frozenset[str], request: Request) -> bool:
-    """True if the key is a configured one, or is the session name under whose policy the request runs."""
-    return key in keys or (request.session.policy is not None and key == request.session.name)
+    """True if the key is a configured one, or the name of the opened session under which the request runs."""
+    return key in keys or (key == request.session.name and key.startswith(OPENED_PREFIX))
 
 
 def build_error_response(dialect: Dialect, error: Exception, request: Request) -> Response:

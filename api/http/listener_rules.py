@@ -21,11 +21,13 @@ class ListenerRules:
     """Session whose policy holds for every request; None for none."""
     requires_session: bool = False
     """True if a request that carries no session with a policy is refused."""
+    keys: frozenset[str] = frozenset()
+    """Keys of which the APIs want one; empty if any key will do, and none."""
 
     @property
     def are_open(self) -> bool:
-        """True if a request without a session is answered from the whole web."""
-        return self.limits is None and not self.requires_session
+        """True if a request without a session or key is answered from the whole web."""
+        return self == OPEN
 
     def limit(self, session: Session) -> Session:
         """Return the session that a request carries as it is answered here."""

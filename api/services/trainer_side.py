@@ -31,16 +31,18 @@ _CHALLENGE = ((b"WWW-Authenticate", b'Basic realm="trainer"'),)
 class TrainerSide:
     """Decides whether a request may use the trainer's side."""
 
-    def __init__(self, token: str) -> None:
-        """Take the token; `none` leaves the trainer's side open on listeners that are bound to no policy."""
-        self._token = b"" if token == NO_TOKEN else token.encode()
+    def __init__(self, token: str, keys: frozenset[str]) -> None:
+        """Take the token and the API keys, which do in its place if it is `none`. Without either, the trainer's side is
+        open on listeners that are bound to no policy.
+        """
+        self._tokens = [one.encode() for one in (keys if token == NO_TOKEN else [token])]
 
     def find_refusal(self, scope: Scope) -> EmulatorError | None:
         """Return the error with which a request is refused; None if it may pass."""
         headers = dict(scope["headers"])
         if has_session(scope["headers"]):
             return no_such_route_error(scope["path"])
-        if self._token:
+        if self._tokens:
             return None if self._has_token(headers.get(b"authorization", b"")) else _token_error()
         if read_rules(scope).limits is not None:
             return no_such_route_error(scope["path"])
@@ -57,7 +59,7 @@ class TrainerSide:
                 return False
         elif scheme.lower() != b"bearer":
             return False
-        return compare_digest(credentials.strip(), self._token)
+        return any(compare_digest(credentials.strip(), token) for token in self._tokens)
 
 
 def _origin_hosts(origin: bytes | None) -> list[str]:

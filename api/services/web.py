@@ -39,7 +39,13 @@ from webemu.api.services.registry import GENERATED_PAGES, Services
 from webemu.api.sessions.connection_faults import break_connection, render_captcha_page, strip_debug_headers
 from webemu.api.sessions.handler import SessionHandler
 from webemu.api.sessions.native import ROUTES
-from webemu.api.sessions.responder import NATIVE_RESPONDER, Responder, dialect_responder, with_session_from_key
+from webemu.api.sessions.responder import (
+    NATIVE_RESPONDER,
+    Responder,
+    check_api_key,
+    dialect_responder,
+    with_session_from_key,
+)
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError, NotCaptured
 from webemu.emulator.request_world import CAPTCHA
@@ -157,7 +163,9 @@ class Web:
     def _resolve_own(self, request: Request) -> tuple[Request, Responder | None]:
         """Return the request with its session, and who answers it for this server; None if no page or service does."""
         if request.path in ROUTES:
-            return with_session_from_key(request, None), NATIVE_RESPONDER
+            request = with_session_from_key(request, None)
+            check_api_key(request)
+            return request, NATIVE_RESPONDER
         if (handler := self._services.find_own_handler(request)) is None:
             return request, None
         return self._with_session(request, handler), self._responder(NATIVE_RESPONDER.service, handler, handler)
@@ -167,7 +175,11 @@ class Web:
 
     def _with_session(self, request: Request, service: Handler | None) -> Request:
         """Return the request with the session that it carries in place of an API key, if any."""
-        return with_session_from_key(request, self._dialect(service))
+        dialect = self._dialect(service)
+        request = with_session_from_key(request, dialect)
+        if dialect is not None and dialect.read_key is None:
+            check_api_key(request)
+        return request
 
     def _responder(self, name: str, service: Handler | None, handler: Handler) -> Responder:
         """Return who answers a request: a service with its dialect, else the plain web."""

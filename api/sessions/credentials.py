@@ -96,7 +96,11 @@ def _strip_bearer(value: bytes) -> bytes:
     return token.strip() if scheme.lower() == b"bearer" else value.strip()
 
 
+def find_keys(request: Request) -> list[str]:
+    """Return what stands in the headers that every service takes keys from."""
+    return [_strip_bearer(request.headers.get(name, b"")).decode("latin-1") for name in _KEY_HEADERS]
+
+
 def find_session_key(request: Request) -> str:
     """Return the session name in a header that every service takes keys from; empty if there is none."""
-    tokens = (_strip_bearer(request.headers.get(name, b"")).decode("latin-1") for name in _KEY_HEADERS)
-    return next(filter(has_policy_prefix, tokens), "")
+    return next(filter(has_policy_prefix, find_keys(request)), "")

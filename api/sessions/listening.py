@@ -49,13 +49,14 @@ def open_rules(config: Config, ledger: Ledger) -> RulesByListener:
         ServiceRefusal: nobody opened a session that a listener is bound to.
     """
     pinned = pin_policies(config, ledger)
-    bound = {one.key: _rules(one.policy, config.require_session) for one in pinned.bound_listeners}
-    return RulesByListener(_rules(pinned.policy, config.require_session), bound)
+    bound = {one.key: _rules(one.policy, config) for one in pinned.bound_listeners}
+    return RulesByListener(_rules(pinned.policy, config), bound)
 
 
-def _rules(session: str, requires_session: bool) -> ListenerRules:
+def _rules(session: str, config: Config) -> ListenerRules:
     """Return the rules of a listener that is bound to a session."""
-    return ListenerRules(None if session == NO_POLICY else Session(id=session), requires_session)
+    limits = None if session == NO_POLICY else Session(id=session)
+    return ListenerRules(limits, config.require_session, config.accepted_keys)
 
 
 def pin_policies(config: Config, ledger: Ledger) -> Config:

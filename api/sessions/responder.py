@@ -11,9 +11,9 @@ from webemu.api.dialects.dialect import Dialect, build_error_response, runs_inli
 from webemu.api.http.request import Handler, Request
 from webemu.api.http.response import Response
 from webemu.api.sessions import native
-from webemu.api.sessions.credentials import check_carriers, find_session_key
+from webemu.api.sessions.credentials import check_carriers, find_keys, find_session_key
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
-from webemu.emulator.session import has_policy_prefix, parse_session
+from webemu.emulator.session import OPENED_PREFIX, has_policy_prefix, parse_session
 
 
 class Responder(NamedTuple):
@@ -51,6 +51,18 @@ def with_session_from_key(request: Request, dialect: Dialect | None) -> Request:
             action="open one with POST /v1/sessions, and let the client carry it (docs/sessions.md)",
         )
     return request
+
+
+def check_api_key(request: Request) -> None:
+    """Refuse a request to an API that has no keys of its own if the server wants a key and the request has none.
+
+    Raises:
+        ServiceRefusal: neither a key of the server nor the name of an opened session is in the usual headers.
+    """
+    keys = request.rules.keys
+    if keys and not request.session.name.startswith(OPENED_PREFIX) and not keys & set(find_keys(request)):
+        action = "send it as Authorization: Bearer KEY or X-API-Key: KEY"
+        raise ServiceRefusal("this server wants one of its API keys", reason="bad-key", status=401, action=action)
 
 
 def dialect_responder(dialect: Dialect, handler: Handler) -> Responder:

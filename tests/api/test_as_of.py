@@ -45,26 +45,26 @@ def app_of(root: Path, *crawls: list[CaptureSpec]) -> App:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> App:
+def full_app(tmp_path_factory: pytest.TempPathFactory) -> App:
     return app_of(tmp_path_factory.mktemp("whole"), CLEAN, LATE)
 
 
 @pytest.fixture(scope="module")
-def early(tmp_path_factory: pytest.TempPathFactory) -> App:
+def early_app(tmp_path_factory: pytest.TempPathFactory) -> App:
     return app_of(tmp_path_factory.mktemp("early"), CLEAN)
 
 
 @pytest.fixture(scope="module")
-def session(whole: App) -> dict[str, str]:
-    reply = ask_all(whole, [(Probe("", "POST", f"{HERE}/v1/sessions", {"as_of": CUTOFF}), {})])[0]
+def session(full_app: App) -> dict[str, str]:
+    reply = ask_all(full_app, [(Probe("", "POST", f"{HERE}/v1/sessions", {"as_of": CUTOFF}), {})])[0]
     return {"X-Webemu-Session": str(reply.json()["session"])}
 
 
-def test_no_door_shows_what_was_captured_later(whole: App, session: dict[str, str]) -> None:
+def test_no_door_shows_what_was_captured_later(full_app: App, session: dict[str, str]) -> None:
     probes = [*all_probes(), Probe("collinfo", "GET", "https://index.commoncrawl.org/collinfo.json")]
-    asked_now = ask_all(whole, [(probe, {}) for probe in probes])
+    asked_now = ask_all(full_app, [(probe, {}) for probe in probes])
     assert sum(shows(probe, reply) for probe, reply in zip(probes, asked_now, strict=True)) > 300
-    asked_then = ask_all(whole, [(probe, session) for probe in probes])
+    asked_then = ask_all(full_app, [(probe, session) for probe in probes])
     assert [probe for probe, reply in zip(probes, asked_then, strict=True) if shows(probe, reply)] == []
 
 
@@ -75,31 +75,31 @@ def search(app: App, text: str, headers: dict[str, str], **more: str) -> list[st
 
 @pytest.mark.parametrize("text", BY_LINK_WORDS)
 def test_no_page_is_found_by_the_words_of_later_links(
-    whole: App, early: App, session: dict[str, str], text: str
+    full_app: App, early_app: App, session: dict[str, str], text: str
 ) -> None:
     text, _, is_strict = text.partition(" strict")
     more = {"strict": "true"} if is_strict or text.startswith("+vexmoor h") else {}
-    assert search(whole, text, {}, **more)
-    expected = search(early, text, {}, **more)
-    assert search(whole, text, session, **more) == expected
-    assert search(whole, text, {}, as_of=CUTOFF, **more) == expected
+    assert search(full_app, text, {}, **more)
+    expected = search(early_app, text, {}, **more)
+    assert search(full_app, text, session, **more) == expected
+    assert search(full_app, text, {}, as_of=CUTOFF, **more) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["harbour", "harbour bell", '"harbour bell"', "town news", "ships +harbour", "intitle:harbour bell"]
 )
-def test_what_pages_say_themselves_is_found(whole: App, early: App, session: dict[str, str], text: str) -> None:
-    assert sorted(search(whole, text, session)) == sorted(search(early, text, {})) != []
+def test_what_pages_say_themselves_is_found(full_app: App, early_app: App, session: dict[str, str], text: str) -> None:
+    assert sorted(search(full_app, text, session)) == sorted(search(early_app, text, {})) != []
 
 
 @pytest.mark.parametrize("engine", ["full", "plain", "weak"])
-def test_no_engine_knows_later_links(whole: App, session: dict[str, str], engine: str) -> None:
+def test_no_engine_knows_later_links(full_app: App, session: dict[str, str], engine: str) -> None:
     for text in ("vexmoor", "brackle harbour", "harbour -vexmoor", "harbour -brackle"):
-        then = search(whole, text, session, engine=engine)
+        then = search(full_app, text, session, engine=engine)
         assert (
             then
             == search(
-                whole,
+                full_app,
                 text.replace("-vexmoor", "").replace("-brackle", "").replace("brackle", ""),
                 session,
                 engine=engine,
@@ -109,8 +109,8 @@ def test_no_engine_knows_later_links(whole: App, session: dict[str, str], engine
         assert text != "vexmoor" or then == []
 
 
-def test_the_list_of_crawls_ends_at_the_cutoff(whole: App, session: dict[str, str]) -> None:
+def test_the_list_of_crawls_ends_at_the_cutoff(full_app: App, session: dict[str, str]) -> None:
     probe = Probe("", "GET", "https://index.commoncrawl.org/collinfo.json")
-    now, then = (ask_all(whole, [(probe, headers)])[0].json() for headers in ({}, session))
+    now, then = (ask_all(full_app, [(probe, headers)])[0].json() for headers in ({}, session))
     assert max(crawl["to"] for crawl in now) > "2024-01-28"
     assert max(crawl["to"] for crawl in then) < "2024-01-21"

@@ -213,6 +213,29 @@ def test_a_page_of_the_web_does_not_reach_the_side_of_the_trainer(
     assert reply.status_code == status, reply.text
 
 
+APIS = [door for door in DOORS if door.who not in ("results", "view", "suggestions", "web", "archive", "sitemap")]
+
+
+def test_keys_open_every_api(root: Path) -> None:
+    app = serve(root, api_keys="k1,k2")
+    for way in (
+        {},
+        {"Authorization": "Bearer k3"},
+        {"X-API-Key": "k1,k2"},
+        {"X-Webemu-Session": encode_inline_policy(b"{}")},
+    ):
+        replies = ask_all(app, [(door, way) for door in APIS])
+        refused = {reply.status_code for reply in replies if reply.status_code != 200}
+        assert not [door.who for door, reply in zip(APIS, replies, strict=True) if shows(door, reply)], way
+        assert refused <= {401, 403, 422}
+    for way in ({"Authorization": "Bearer k1", "X-API-Key": "k2"}, {"X-API-Key": "k2", "Authorization": "Bearer k2"}):
+        assert [reply.status_code for reply in ask_all(app, [(door, way) for door in APIS])] == [200] * len(APIS)
+    assert {reply.status_code for reply in ask_all(app, [(door, {}) for door in TRAINER_DOORS])} == {401}
+    reply = ask_all(app, [(TRAINER_DOORS[0], {"Authorization": "Bearer k1"})])[0]
+    session = {"Authorization": f"Bearer {reply.json()['session']}"}
+    assert {reply.status_code for reply in ask_all(app, [(door, session) for door in DOORS[:5]])} == {200}
+
+
 def test_the_id_of_a_session_says_nothing(bound: App) -> None:
     first, second = (open_session(bound, task="same") for _ in range(2))
     assert first != second

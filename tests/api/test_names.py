@@ -251,7 +251,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         "--port",
         "0",
     ]
-    command += ["--host", "0.0.0.0", "--web-ports", "0, 0", "--dns-port", str(dns), "--workers", "2"]
+    command += ["--host", "0.0.0.0", "--open", "--web-ports", "0, 0", "--dns-port", str(dns), "--workers", "2"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

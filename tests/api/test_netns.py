@@ -158,7 +158,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
 @contextmanager
 def serving(name: str, root: Path) -> Iterator[None]:
     """Serve as the container does: on all addresses, with two workers."""
-    place = ["--root", str(root), "--collection", "c", "--host", "0.0.0.0", "--workers", "2"]
+    place = ["--root", str(root), "--collection", "c", "--host", "0.0.0.0", "--open", "--workers", "2"]
     serve = [sys.executable, "-m", "webemu.emulator.cli", "serve", *place, "--web-ports", "80,443", "--dns-port", "53"]
     process = subprocess.Popen(["ip", "netns", "exec", name, *NO_POWERS, *serve], stdout=subprocess.PIPE, text=True)
     try:

@@ -266,7 +266,7 @@ def test_a_taken_port_is_said_in_two_lines(tmp_path: Path) -> None:
 
 
 def test_an_open_address_is_warned_of(tmp_path: Path) -> None:
-    arguments = command("--root", str(tmp_path), "--port", "0", "--host", "0.0.0.0", "--wait")
+    arguments = command("--root", str(tmp_path), "--port", "0", "--host", "0.0.0.0", "--open", "--wait")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -274,6 +274,15 @@ def test_an_open_address_is_warned_of(tmp_path: Path) -> None:
     assert "not a loopback address" in process.stderr.readline()
     process.terminate()
     process.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_an_open_address_without_keys_is_refused(tmp_path: Path, host: str) -> None:
+    arguments = command("--root", str(tmp_path), "--port", "0", "--host", host, "--wait")
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 2
+    assert "not a loopback address" in ended.stderr
+    assert "--open" in ended.stderr
 
 
 def test_a_collection_that_is_deleted_is_said_and_not_made_again(tmp_path: Path, grow: Grow) -> None:
