@@ -65,8 +65,8 @@ class BlockChecker:
         if (cutoff := self.cutoff) is None:
             return archives
         # A file without captures says nothing about when it was written, so it is left out like a later one.
-        begun = (archive for archive in archives if archive.last_time and not self._is_after_cutoff(archive.first_time))
-        return [replace(archive, last_time=min(archive.last_time, cutoff)) for archive in begun]
+        dated = (archive for archive in archives if archive.last_time and not self._is_after_cutoff(archive.first_time))
+        return [replace(archive, last_time=min(archive.last_time, cutoff)) for archive in dated]
 
     def is_continued(self, archive: Archive) -> bool:
         """True if a file, with its times as they were recorded, goes on after the cutoff."""

@@ -15,6 +15,7 @@ import duckdb
 import typer
 
 from webemu.emulator.config import load_config
+from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import find_collection
 from webemu.emulator.options import RootOption
@@ -154,12 +155,20 @@ def build_(
     hold_out: Annotated[
         bool, typer.Option("--hold-out", help="Leave out the links whose texts `webemu known-items` uses as queries.")
     ] = False,
+    links_until: Annotated[
+        str,
+        typer.Option(
+            help="Leave out links captured after this time, so that searches as of it do not know their texts."
+        ),
+    ] = "",
 ) -> None:
     """Build a snapshot of the whole catalog unless it exists, and serve it.
 
     Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
     """
-    print(build_snapshot(_collection_folder(root, collection), workers, weights=_weights(weights), hold_out=hold_out))
+    until = parse_time(links_until) if links_until else None
+    folder = _collection_folder(root, collection)
+    print(build_snapshot(folder, workers, weights=_weights(weights), hold_out=hold_out, links_until=until))
 
 
 def _weights(text: str) -> Weights:

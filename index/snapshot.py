@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
+from datetime import datetime
 from hashlib import blake2b
 from importlib.resources import files
 from multiprocessing import get_context
@@ -93,22 +94,33 @@ def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> 
 
 def build_snapshot(
     collection: Path, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights(),
-    hold_out: bool = False,
+    hold_out: bool = False, links_until: datetime | None = None,
 ) -> str:  # fmt: skip
     """Build the snapshot of the whole catalog unless it exists, serve it, and return its id.
 
-    With `hold_out` the links of a fifth of all pages do not count (`webemu.index.evaluation.held_out`).
+    With `hold_out` the links of a fifth of all pages do not count (`webemu.index.evaluation.held_out`); with
+    `links_until` those of pages captured after that time do not.
 
         snapshot = build_snapshot(Path("webemu-data/default"), workers=4)
     """
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     try:
-        counts = count_catalog(collection, anchors, held_out_sql("c.url") if hold_out else "false")
+        counts = count_catalog(collection, anchors, _unwanted_links_sql(hold_out, links_until))
         snapshot = build_from_counts(BuildInputs(collection, collection, anchors, weights), counts, workers, progress)
     finally:
         anchors.unlink(missing_ok=True)
     set_current(collection, snapshot)
     return snapshot
+
+
+def _unwanted_links_sql(hold_out: bool, links_until: datetime | None) -> str:
+    """Return the condition on a linking capture `c` under which its links do not count."""
+    conditions = ["false"]
+    if hold_out:
+        conditions.append(held_out_sql("c.url"))
+    if links_until:  # in whole seconds, as `as_of` of a search compares captures
+        conditions.append(f"floor(epoch(c.fetch_time)) > {int(links_until.timestamp())}")
+    return " OR ".join(conditions)
 
 
 def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, progress: Progress | None) -> str:
