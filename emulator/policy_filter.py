@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
@@ -58,6 +59,18 @@ class BlockChecker:
     def drop_blocked(self, captures: Iterable[Capture]) -> list[Capture]:
         """Return the captures that are not blocked."""
         return [capture for capture in captures if not self.is_capture_blocked(capture)]
+
+    def date_archives(self, archives: Sequence[Archive]) -> Sequence[Archive]:
+        """Return the WARC files that have a capture by the cutoff, none of which ends after it."""
+        if (cutoff := self.cutoff) is None:
+            return archives
+        # A file without captures says nothing about when it was written, so it is left out like a later one.
+        dated = (archive for archive in archives if archive.last_time and not self._is_after_cutoff(archive.first_time))
+        return [replace(archive, last_time=min(archive.last_time, cutoff)) for archive in dated]
+
+    def is_continued(self, archive: Archive) -> bool:
+        """True if a file, with its times as they were recorded, goes on after the cutoff."""
+        return self._is_after_cutoff(archive.last_time)
 
     def is_capture_blocked(self, capture: Capture) -> bool:
         """True if a capture is blocked by time, URL or content."""
@@ -222,11 +235,18 @@ class FilteredPageStore:
         )
 
     def archives(self) -> Sequence[Archive]:
-        """Return the WARC files with captures that are not later than the cutoff, their times as of then."""
-        archives, cutoff = self._page_store.archives(), self._checker.cutoff
-        if cutoff is None:
-            return archives
-        return [replace(one, last_time=min(one.last_time, cutoff)) for one in archives if one.first_time <= cutoff]
+        """Return the WARC files that were begun by the policy's cutoff."""
+        return self._archives
+
+    @cached_property
+    def _archives(self) -> Sequence[Archive]:
+        return self._checker.date_archives(self._page_store.archives())
+
+    @cached_property
+    def _continued_paths(self) -> frozenset[str]:
+        """Paths of the files that go on after the cutoff: where they end is not shown."""
+        archives = self._page_store.archives()
+        return frozenset(archive.path for archive in archives if self._checker.is_continued(archive))
 
     def exact(self, url: str) -> list[Capture]:
         return self._checker.drop_blocked(self._page_store.exact(url))
@@ -270,15 +290,22 @@ class FilteredPageStore:
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         """Return a range of a WARC file if it consists of whole records and none of them is blocked.
 
-        A request for one byte only tells whether the file goes on: its value is hidden. Raises NotCaptured otherwise.
+        A request for one byte only tells whether the file goes on: its value is hidden, and a file with captures after
+        the cutoff has no end. Raises NotCaptured otherwise.
         """
+        is_continued = archive.path in self._continued_paths
         if length == 1:  # a probe for the end of the file, which needs no content
+            if is_continued:
+                return [bytes(1)]
             return [bytes(len(piece)) for piece in self._page_store.bytes_of(archive, offset, 1)]
         try:
             for record in read_record_headers(self._page_store.bytes_of(archive, offset, length)):
                 self._check_record(record)
         except (MalformedWarcRange, NotCaptured):
             raise _range_not_available(archive) from None
+        # A range that ends early would show how long the file has become since.
+        if is_continued and not any(self._page_store.bytes_of(archive, offset + length - 1, 1)):
+            raise _range_not_available(archive)
         return self._page_store.bytes_of(archive, offset, length)
 
     def _check_record(self, record: dict[str, str]) -> None:

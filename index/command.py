@@ -15,10 +15,12 @@ import duckdb
 import typer
 
 from webemu.emulator.config import load_config
+from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import find_collection
 from webemu.emulator.options import RootOption
 from webemu.index.catalog import Catalog
+from webemu.index.cut import cut_snapshot
 from webemu.index.manifest import Manifest, current_id, read_manifest, set_current
 from webemu.index.partitions.split import split_collection
 from webemu.index.rank import Weights
@@ -160,6 +162,23 @@ def build_(
     Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
     """
     print(build_snapshot(_collection_folder(root, collection), workers, weights=_weights(weights), hold_out=hold_out))
+
+
+@snapshots.command("cut")
+def cut_(
+    as_of: Annotated[str, typer.Option(help="Time of the last capture that is kept, such as 2024-06-01.")],
+    collection: Collection = None,
+    root: RootOption = None,
+    workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    weights: Annotated[str, typer.Option(help='Weights of ranking features as JSON, such as {"anchors": 0}.')] = "{}",
+) -> None:
+    """Build a snapshot of what was captured by a time unless it exists, and print its id.
+
+    Later pages, links and titles are not in it, so that even ranking statistics are those of that time. What is served
+    does not change: sessions name the snapshot in their policy ("snapshot": ID).
+    """
+    folder = _collection_folder(root, collection)
+    print(cut_snapshot(folder, parse_time(as_of), workers, weights=_weights(weights)))
 
 
 def _weights(text: str) -> Weights:

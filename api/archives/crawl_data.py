@@ -54,12 +54,18 @@ def _no_such_key_error(name: str) -> Response:
 
 
 def _file_response(world: World, archive: Archive, request: Request) -> Response:
-    """Return the requested range of a file; 416 if it lies outside, 403 if it is larger than `MAX_PIECE`."""
+    """Return the requested range of a file; 416 if it lies outside, 403 if it is larger than `MAX_PIECE`.
+
+    A session with a cutoff does not learn where a file ends that was continued after it: what needs its size is 404.
+    """
     size = _find_size(world, archive)
     range_headers: Headers = [(b"Accept-Ranges", b"bytes")]
     start, end, is_range = _parse_range(request.headers.get(b"range", b""), size)
     if is_range and start >= end:
         return text_response(416, "Range Not Satisfiable\n", [*range_headers, (b"Content-Range", b"bytes */%d" % size)])
+    is_endless = size >= _MAX_FILE_SIZE
+    if is_endless and (request.method == "HEAD" or end >= size):
+        return _no_such_key_error(unquote(request.path).lstrip("/"))
     if request.method == "HEAD":  # answered before the size limit, so that clients can plan their ranges
         return _head_response(size, range_headers)
     if end - start > MAX_PIECE:
@@ -70,7 +76,8 @@ def _file_response(world: World, archive: Archive, request: Request) -> Response
         )
     body = b"".join(world.bytes_of(archive, start, end - start))
     if is_range:
-        range_headers.append((b"Content-Range", b"bytes %d-%d/%d" % (start, end - 1, size)))
+        total = b"*" if is_endless else b"%d" % size
+        range_headers.append((b"Content-Range", b"bytes %d-%d/%b" % (start, end - 1, total)))
     return make_response(206 if is_range else 200, body, "application/octet-stream", range_headers)
 
 

@@ -164,13 +164,16 @@ def test_bytes_of_the_archives_are_whole_clean_records(asker: Asker, app: App) -
         headers = (("Range", f"bytes={first}-{last}"),)
         return await asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{name}", headers=headers), session)
 
-    named = asyncio.run(
-        asker.ask(Probe("", "GET", "https://data.commoncrawl.org/crawl-data/CC-MAIN-2024-04/warc.paths.gz"))
-    )
-    names = gzip.decompress(named.content).decode().split()
+    def read_names(session: str) -> list[str]:
+        """Return the names of the files, which bear the crawl's: it is named for its end, or for the session's day."""
+        collinfo = Probe("", "GET", "https://index.commoncrawl.org/collinfo.json")
+        crawl = asyncio.run(asker.ask(collinfo, session)).json()[0]["id"]
+        listed = Probe("", "GET", f"https://data.commoncrawl.org/crawl-data/{crawl}/warc.paths.gz")
+        return gzip.decompress(asyncio.run(asker.ask(listed, session)).content).decode().split()
+
     urls: list[str] = []
-    for name in names:
-        archive = asyncio.run(asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{name}"))).content
+    for plain_name, name in zip(read_names(""), read_names(session), strict=True):
+        archive = asyncio.run(asker.ask(Probe("", "GET", f"https://data.commoncrawl.org/{plain_name}"))).content
         places = _places(archive)
         for url, offset, length in places:
             reply = asyncio.run(read_range(name, offset, offset + length - 1))
