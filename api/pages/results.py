@@ -62,14 +62,16 @@ class Condition:
 
 
 def answer_home(world: World, request: Request) -> Response:
-    """Answer `/`: the search box and the size of the crawl."""
+    """Answer `/`: the search box and the size of the crawl, which a session that sees a part of it is not told."""
+    policy = request.session.policy
+    figures = {} if policy is not None and policy.restricts_content else world.figures()
     dated_archives = [archive for archive in world.archives() if archive.last_time]
     times = (
         min((archive_info.first_time for archive_info in dated_archives), default=0),
         max((archive_info.last_time for archive_info in dated_archives), default=0),
     )
     return render_page(
-        world, "home.html", figures=world.figures(), times=[addresses.format_timestamp(time) for time in times if time]
+        world, "home.html", figures=figures, times=[addresses.format_timestamp(time) for time in times if time]
     )
 
 

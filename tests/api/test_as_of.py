@@ -109,6 +109,13 @@ def test_no_engine_knows_later_links(full_app: App, session: dict[str, str], eng
         assert text != "vexmoor" or then == []
 
 
+def test_the_front_page_counts_nothing_that_is_hidden(full_app: App, session: dict[str, str]) -> None:
+    now, then = (ask_all(full_app, [(Probe("", "GET", f"{HERE}/"), headers)])[0].text for headers in ({}, session))
+    assert "pages to search" in now
+    assert "pages to search" not in then
+    assert "2024" in then
+
+
 def test_the_list_of_crawls_ends_at_the_cutoff(full_app: App, session: dict[str, str]) -> None:
     probe = Probe("", "GET", "https://index.commoncrawl.org/collinfo.json")
     now, then = (ask_all(full_app, [(probe, headers)])[0].json() for headers in ({}, session))
