@@ -133,11 +133,12 @@ class RankEngine:
             SnapshotError: the snapshot was built before there was such a field.
         """
         try:
-            return self.with_weights(self.weights, self._field, True)
+            self._searcher.doc_freq("own", "any")
         except ValueError as error:
             raise SnapshotError(
                 "this snapshot cannot be searched as of a day", action="build another: webemu snapshots build"
             ) from error
+        return self.with_weights(self.weights, self._field, True)
 
     @property
     def doc_values(self) -> Columns:

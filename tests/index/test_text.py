@@ -1,13 +1,17 @@
 """Writing a shard's index: in parts, with several segments, and what looks pages up in them."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+import tantivy
 
+from webemu.emulator.errors import SnapshotError
 from webemu.emulator.query import parse_query
 from webemu.index import text
+from webemu.index.analysis import TOKENIZER_NAME, index_analyzer
 from webemu.index.engine import RankEngine
 from webemu.index.index_reader import IndexFiles
 from webemu.index.rank import FLAT_BM25
@@ -63,3 +67,26 @@ def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatc
         plan = several.plan(parse_query(f'"Page {number}"'))
         assert plan.matches(number)
         assert not plan.matches((number + 1) % len(ENTRIES))
+
+
+def test_an_index_without_own_words_is_not_searched_as_of_a_day(tmp_path: Path) -> None:
+    builder = tantivy.SchemaBuilder()
+    for name in ("all", "title", "url"):
+        builder.add_text_field(name, tokenizer_name=TOKENIZER_NAME, index_option="position")
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("id", fast=True)
+    (tmp_path / "former").mkdir()
+    index = tantivy.Index(builder.build(), path=str(tmp_path / "former"))
+    index.register_tokenizer(TOKENIZER_NAME, index_analyzer())
+    writer = index.writer(15_000_000, num_threads=1)
+    document = tantivy.Document()
+    document.add_text("all", "river port")
+    document.add_text("key", "l:en")
+    document.add_unsigned("id", 0)
+    writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+    former = engine(tmp_path / "former")
+    assert former.plan(parse_query("river")).matches(0)
+    with pytest.raises(SnapshotError, match="as of a day"):
+        former.plan(replace(parse_query("river"), is_dated=True))
