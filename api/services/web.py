@@ -28,7 +28,7 @@ from webemu.api.http.errors import (
 from webemu.api.http.head import sanitize_headers
 from webemu.api.http.request import Handler, Request, read_request, read_without_session
 from webemu.api.http.response import ApiResponse, Headers, Receive, Response, Scope, Send, compose_response
-from webemu.api.mcp.session_errors import is_protocol_message
+from webemu.api.mcp import session_errors
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
@@ -139,7 +139,7 @@ class Web:
             )
             if late:
                 reply = responder.render_error(request, overload_error())
-            elif request.session.id and not is_protocol_message(request):
+            elif request.session.id and not session_errors.is_protocol_message(request):
                 return await self._handle_session(request, responder, scope, send, timer)
             else:
                 reply = await self._run_service(responder.handler, responder.handler, request, (scope, receive))
@@ -168,18 +168,17 @@ class Web:
             return request, NATIVE_RESPONDER
         if (handler := self._services.find_own_handler(request)) is None:
             return request, None
-        return self._with_session(request, handler), self._responder(NATIVE_RESPONDER.service, handler, handler)
+        request, dialect = self._with_session(request, handler), self._dialect(handler)
+        if dialect is session_errors.DIALECT:
+            check_api_key(request)
+        return request, self._responder(NATIVE_RESPONDER.service, handler, handler)
 
     def _dialect(self, service: Handler | None) -> Dialect | None:
         return self._services.dialects.get(service) if service else None
 
     def _with_session(self, request: Request, service: Handler | None) -> Request:
         """Return the request with the session that it carries in place of an API key, if any."""
-        dialect = self._dialect(service)
-        request = with_session_from_key(request, dialect)
-        if dialect is not None and dialect.read_key is None:
-            check_api_key(request)
-        return request
+        return with_session_from_key(request, self._dialect(service))
 
     def _responder(self, name: str, service: Handler | None, handler: Handler) -> Responder:
         """Return who answers a request: a service with its dialect, else the plain web."""

@@ -54,7 +54,7 @@ def with_session_from_key(request: Request, dialect: Dialect | None) -> Request:
 
 
 def check_api_key(request: Request) -> None:
-    """Refuse a request to an API that has no keys of its own if the server wants a key and the request has none.
+    """Refuse a request to an API of this server's own if the server wants a key and the request has none.
 
     Raises:
         ServiceRefusal: neither a key of the server nor the name of an opened session is in the usual headers.

@@ -394,7 +394,8 @@ def test_whose_a_request_at_the_root_is(name: str, path: str, headers: dict[str,
 
 def test_pages_for_people_stay_theirs(ask: Ask) -> None:
     assert ask("GET", "/search?q=lighthouse").headers["Content-Type"].startswith("text/html")
-    assert ask("GET", "/v1/search?q=lighthouse").json()["results"]
+    assert ask("GET", "/v1/search?q=lighthouse").status_code == 401
+    assert ask("GET", "/v1/search?q=lighthouse", headers={"X-API-Key": "good"}).json()["results"]
 
 
 def test_ids_name_the_request(ask: Ask) -> None:
