@@ -125,8 +125,8 @@ class App:
         scope = self._rules.annotate(scope)
         if scope["path"].startswith(SESSION_PREFIX):
             scope = strip_session_prefix(scope)
-        has_policy = RULES in scope or has_session(scope["headers"])
-        is_native = self._native.has_path(scope["path"]) and not (has_policy and scope["path"] in ROUTES)
+        has_policy = has_session(scope["headers"]) or (RULES in scope and scope["path"] in ROUTES)
+        is_native = self._native.has_path(scope["path"]) and not has_policy
         if is_native or not await self._web.serve_own_host(scope, receive, send):
             await self.fastapi(scope, receive, send)
 
