@@ -62,6 +62,10 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "webemu.index.traces_command:traces",
             "Export session traces: JSON lines, conversations, a clickstream.",
         ),
+        "audit-leak": (
+            "webemu.api.audit.command:audit_leak",
+            "Prove that sessions see nothing later than their moment; find pages that give tasks away.",
+        ),
         "bench": ("webemu.api.bench.command:bench", "Measure the throughput, latency and cost of a server."),
         "eval-search": (
             "webemu.index.evaluation.command:eval_search",

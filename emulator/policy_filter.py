@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TypeVar
 
 from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
-from webemu.emulator.errors import NotCaptured, PayloadError
+from webemu.emulator.errors import PayloadError
 from webemu.emulator.policy import Policy
 from webemu.emulator.ports import Column, DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture
-from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
+from webemu.emulator.warc_range import read_allowed_records, written_at
 from webemu.emulator.world import World
 
 Key = TypeVar("Key")
@@ -65,7 +65,9 @@ class BlockChecker:
         if (cutoff := self.cutoff) is None:
             return archives
         # A file without captures says nothing about when it was written, so it is left out like a later one.
-        dated = (archive for archive in archives if archive.last_time and not self._is_after_cutoff(archive.first_time))
+        dated = (
+            archive for archive in archives if archive.last_time >= 0 and not self._is_after_cutoff(archive.first_time)
+        )
         return [replace(archive, last_time=min(archive.last_time, cutoff)) for archive in dated]
 
     def is_continued(self, archive: Archive) -> bool:
@@ -290,36 +292,18 @@ class FilteredPageStore:
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         """Return a range of a WARC file if it consists of whole records and none of them is blocked.
 
-        A request for one byte only tells whether the file goes on: its value is hidden, and a file with captures after
-        the cutoff has no end. Raises NotCaptured otherwise.
+        A file with captures after the cutoff has no end. Raises NotCaptured otherwise.
         """
-        is_continued = archive.path in self._continued_paths
-        if length == 1:  # a probe for the end of the file, which needs no content
-            if is_continued:
-                return [bytes(1)]
-            return [bytes(len(piece)) for piece in self._page_store.bytes_of(archive, offset, 1)]
-        try:
-            for record in read_record_headers(self._page_store.bytes_of(archive, offset, length)):
-                self._check_record(record)
-        except (MalformedWarcRange, NotCaptured):
-            raise _range_not_available(archive) from None
-        # A range that ends early would show how long the file has become since.
-        if is_continued and not any(self._page_store.bytes_of(archive, offset + length - 1, 1)):
-            raise _range_not_available(archive)
-        return self._page_store.bytes_of(archive, offset, length)
+        archive = replace(archive, is_continued=archive.is_continued or archive.path in self._continued_paths)
+        read = partial(self._page_store.bytes_of, archive)
+        return read_allowed_records(archive, read, offset, length, self._is_allowed_record)
 
-    def _check_record(self, record: dict[str, str]) -> None:
-        """Raise NotCaptured for a record that is blocked, or whose URL has no capture in the snapshot."""
+    def _is_allowed_record(self, record: dict[str, str]) -> bool:
+        """True unless a record is blocked, or its URL has no capture in the snapshot."""
         if not (url := record.get("warc-target-uri", "").strip("<>")):
-            return
+            return True
         captures = self._page_store.exact(url) or self._page_store.exact(urls.normalize(url))
-        is_allowed = captures and len(self._checker.drop_blocked(captures)) == len(captures)
-        if self._checker.blocklist.blocks_url(urls.normalize(url)) or not is_allowed:
-            raise NotCaptured(url)
-
-
-def _range_not_available(archive: Archive) -> NotCaptured:
-    """Return the error for a range that may not be read."""
-    return NotCaptured(
-        f"this range of {archive.name} is not available", action="request whole records, as the index lists them"
-    )
+        # Those of the record's own second, if there are any: other records, such as requests, may have no capture.
+        captures = [one for one in captures if one.time == written_at(record)] or captures
+        is_allowed = bool(captures) and len(self._checker.drop_blocked(captures)) == len(captures)
+        return is_allowed and not self._checker.blocklist.blocks_url(urls.normalize(url))

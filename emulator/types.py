@@ -187,7 +187,9 @@ class Archive:
     first_time: int
     """Time of its first capture, in seconds since the epoch."""
     last_time: int
-    """Time of its last capture, in seconds since the epoch."""
+    """Time of its last capture, in seconds since the epoch; -1 if it has none."""
+    is_continued: bool = False
+    """True if the file goes on with records that the snapshot does not have; where it ends is not shown then."""
 
 
 class Payload(NamedTuple):

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from math import floor
+
+from webemu.emulator.errors import NotCaptured
+from webemu.emulator.types import Archive
 
 MAX_HEADER_BYTES = 64 << 10
 """Maximum length of a record's header, in bytes."""
@@ -37,6 +42,50 @@ def read_record_headers(pieces: Iterable[bytes]) -> Iterator[dict[str, str]]:
         _skip_bytes(
             buffer, stream, header_end + int(length[:15])
         )  # 15 digits: no file is longer, and int() of a hostile length is slow
+
+
+def read_allowed_records(
+    archive: Archive,
+    read: Callable[[int, int], Iterable[bytes]],
+    offset: int,
+    length: int,
+    is_allowed: Callable[[dict[str, str]], bool],
+) -> Iterable[bytes]:
+    """Return a range of a WARC file if it consists of whole records, all of which are allowed.
+
+    `read` returns bytes of the file by offset and length. A request for one byte only tells whether the file goes on:
+    its value is hidden, and a file that is continued (`Archive.is_continued`) has no end.
+
+    Raises:
+        NotCaptured: the range holds something else.
+    """
+    if length == 1:
+        return [bytes(1)] if archive.is_continued else [bytes(len(piece)) for piece in read(offset, 1)]
+    try:
+        is_whole = all(map(is_allowed, read_record_headers(read(offset, length))))
+    except (MalformedWarcRange, NotCaptured):
+        is_whole = False
+    # A range that ends early would show how long the file has become since.
+    if not is_whole or (archive.is_continued and not any(read(offset + length - 1, 1))):
+        raise NotCaptured(
+            f"this range of {archive.name} is not available", action="request whole records, as the index lists them"
+        )
+    return read(offset, length)
+
+
+def is_by(moment: int, record: dict[str, str]) -> bool:
+    """True if a record says that it was written by a moment, in seconds since the epoch."""
+    written = written_at(record)
+    return written is not None and written <= moment
+
+
+def written_at(record: dict[str, str]) -> int | None:
+    """Return the time that a record bears, in whole seconds since the epoch; None if it cannot be read."""
+    try:
+        written = datetime.fromisoformat(record["warc-date"])
+        return floor((written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp())
+    except (KeyError, ValueError, OverflowError):
+        return None
 
 
 def _parse_fields(header: bytes) -> dict[str, str]:

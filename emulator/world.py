@@ -140,8 +140,8 @@ class World:
         if first >= last:
             return Results(query, (), False, self.snapshot)
         depth = max(last, MIN_NEWS_DEPTH) if query.published else last
-        ranker, parsed = self._ranker_for(query), self.parse(query)
-        selection, corrections = corrected_search.select(ranker, parsed, query, depth, self._speller)
+        ranker, parsed, text = self._ranker_for(query), self.parse(query), self._page_store.text
+        selection, corrections = corrected_search.select(ranker, parsed, query, depth, self._speller, text)
         plan, entries, more = selection.plan, selection.entries, selection.more
         if query.published:
             entries = [entry for entry in entries if plan.render_hit(entry[1], entry[0]).is_published]

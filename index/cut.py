@@ -9,6 +9,7 @@ out.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import duckdb
 
 from webemu.emulator.errors import BadRequest
 from webemu.index.catalog import FILE, Catalog
+from webemu.index.manifest import read_manifest, write_manifest
 from webemu.index.rank import Weights
 from webemu.index.snapshot import BuildInputs, Progress, build_from_counts, count_catalog
 
@@ -64,9 +66,10 @@ def cut_snapshot(
                 f"{collection} has no capture of {as_of:%Y-%m-%dT%H:%M:%SZ} or earlier",
                 action="choose a later time; `webemu stat` says when the first capture was made",
             )
-        return build_from_counts(
-            BuildInputs(folder, collection, folder / "anchors.parquet", weights), counts, workers, progress
-        )
+        inputs = BuildInputs(folder, collection, folder / "anchors.parquet", weights)
+        snapshot = build_from_counts(inputs, counts, workers, progress)
+        _mark_continued_files(collection / "snapshots" / snapshot, folder, collection)
+    return snapshot
 
 
 def _check_later_captures(collection: Path, as_of: datetime) -> None:
@@ -79,6 +82,16 @@ def _check_later_captures(collection: Path, as_of: datetime) -> None:
             f"{collection} has no capture later than {as_of:%Y-%m-%dT%H:%M:%SZ}",
             action="use the snapshot of `webemu snapshots build`, which is that of this time already",
         )
+
+
+def _mark_continued_files(snapshot: Path, folder: Path, collection: Path) -> None:
+    """Write into the manifest which files of the catalog in `folder` also hold later records."""
+    with Catalog(collection, read_only=True) as catalog:
+        parent_contents = dict(catalog.db.execute("SELECT source_id, content_hash FROM sources").fetchall())
+    with Catalog(folder, read_only=True) as catalog:
+        rows = catalog.db.execute("SELECT source_id, content_hash FROM sources ORDER BY source_id").fetchall()
+    continued = tuple(number for number, (source, content) in enumerate(rows) if parent_contents[source] != content)
+    write_manifest(snapshot, replace(read_manifest(snapshot), continued=continued))
 
 
 def _copy_catalog(collection: Path, folder: Path, as_of: datetime) -> None:

@@ -69,7 +69,7 @@ class Manifest:
     crawls: tuple[str, ...]
     """Crawl of each file; empty if unknown."""
     spans: tuple[tuple[int, int], ...]
-    """Fetch times of the first and the last capture of each file, in seconds since the epoch."""
+    """Times of the first and the last capture of each file, in seconds since the epoch; (0, -1) if it has none."""
     hashes: dict[str, str]
     """Hashes of the snapshot's own files by path; those it shares with shards are in `shard.json`."""
     weights: dict[str, float] = field(default_factory=dict)
@@ -78,6 +78,8 @@ class Manifest:
     """None for a snapshot without vectors."""
     contents: tuple[str, ...] = ()
     """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
+    continued: tuple[int, ...] = ()
+    """Positions in `files` of those that also hold later records, which were cut off (`webemu.index.cut`)."""
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import local
 
@@ -19,6 +20,7 @@ from webemu.emulator.article import Article
 from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
 from webemu.emulator.ports import Ranker
 from webemu.emulator.types import Archive, Capture, Payload
+from webemu.emulator.warc_range import is_by, read_allowed_records
 from webemu.emulator.world import World
 from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
@@ -113,7 +115,10 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         super().__init__(folder / LOOKUP_FILE, list(manifest.files))
         self._file_pool = WarcFilePool(collection)
         archive_fields = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
-        self._archives = [Archive(name, crawl, path, *span) for name, crawl, path, span in archive_fields]
+        self._archives = [
+            Archive(name, crawl, path, *span, is_continued=number in manifest.continued)
+            for number, (name, crawl, path, span) in enumerate(archive_fields)
+        ]
         self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
         self._bases = manifest.bases
         self._titles = Titles(folder / TITLES_FOLDER)
@@ -138,8 +143,18 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         return self._archives
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterator[bytes]:
-        """Yield `length` bytes of a WARC file from `offset` on, in pieces; fewer at its end. Raises PayloadError."""
-        return read_pieces(self._file_pool, archive.path, offset, length)
+        """Yield `length` bytes of a WARC file from `offset` on, in pieces; fewer at its end.
+
+        Of a file that is continued after the snapshot, only whole records that are not later than its last capture.
+
+        Raises:
+            PayloadError: the file cannot be read.
+            NotCaptured: the range holds something else.
+        """
+        read = partial(read_pieces, self._file_pool, archive.path)
+        if not archive.is_continued:
+            return read(offset, length)
+        return iter(read_allowed_records(archive, read, offset, length, partial(is_by, archive.last_time)))
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it has no character encoding.

@@ -167,7 +167,7 @@ def _make_distinct(names: list[str]) -> tuple[str, ...]:
 _FILES = "SELECT coalesce(copy, path) FROM sources ORDER BY source_id"
 _ARCHIVES = """
 SELECT coalesce(copy, name), coalesce(min(crawl), ''), coalesce(floor(epoch(min(fetch_time)))::BIGINT, 0),
-       coalesce(floor(epoch(max(fetch_time)))::BIGINT, 0)
+       coalesce(floor(epoch(max(fetch_time)))::BIGINT, -1)
 FROM sources LEFT JOIN captures USING (source_id) GROUP BY source_id, copy, name ORDER BY source_id
 """
 _TITLES = "SELECT DISTINCT title FROM pages WHERE searchable AND title <> '' ORDER BY title"

@@ -19,7 +19,13 @@ MAY_IMPORT = {
     "agent_client": set(),
     "rl": {"agent_client"},
 }
-COMPOSES = {"api/runtime/live_snapshot.py", "api/app.py", "api/runtime/ray_cluster.py"}
+COMPOSES = {
+    "api/runtime/live_snapshot.py",
+    "api/app.py",
+    "api/audit/as_of.py",
+    "api/audit/command.py",
+    "api/runtime/ray_cluster.py",
+}
 """The modules that put the server together: these may import `index`."""
 READS_CRAWLS = "rl/tasks/"
 """The folder in which tasks are made from a crawl: it may import `emulator` and `index`."""

@@ -52,9 +52,10 @@ def find_crawls(world: World) -> CrawlFiles:
 
 
 def _group_by_crawl(archives: Sequence[Archive]) -> CrawlFiles:
-    # All files without a crawl id share one, of the week in which the last of them ended.
-    unlabelled_ends = [archive.last_time for archive in archives if not _ID.fullmatch(archive.crawl)]
-    fallback_id = crawl_id(max(unlabelled_ends, default=0))
+    # All files without a crawl id share one, of the week in which the last of them began: in a session as of a day,
+    # and in a snapshot that was cut, files may end earlier than they did.
+    unlabelled_starts = [archive.first_time for archive in archives if not _ID.fullmatch(archive.crawl)]
+    fallback_id = crawl_id(max(unlabelled_starts, default=0))
     crawl_by_path = {
         warc_file.path: warc_file.crawl if _ID.fullmatch(warc_file.crawl) else fallback_id for warc_file in archives
     }
@@ -63,7 +64,7 @@ def _group_by_crawl(archives: Sequence[Archive]) -> CrawlFiles:
     }
     spans: dict[str, tuple[int, int]] = {}
     for warc_file in archives:
-        if warc_file.last_time:
+        if warc_file.last_time >= 0:
             first, last = spans.get(crawl_by_path[warc_file.path], (warc_file.first_time, warc_file.last_time))
             spans[crawl_by_path[warc_file.path]] = min(first, warc_file.first_time), max(last, warc_file.last_time)
     newest_first = dict(sorted(spans.items(), key=lambda item: (-item[1][1], item[0])))

@@ -146,7 +146,7 @@ def normalize_score(score: float) -> float:
 
 def date_days_ago(world: World, days: float, at_time: datetime | None) -> date:
     """Return the date `days` before the session's, or before the last capture: no response depends on the clock."""
-    last_capture_time = max((archive.last_time for archive in world.archives()), default=0)
+    last_capture_time = max((archive.last_time for archive in world.archives()), default=-1)
     return ((at_time or datetime.fromtimestamp(last_capture_time, UTC)) - timedelta(days=days)).date()
 
 

@@ -141,6 +141,7 @@ _FILTER_LABELS = {
     "sites": "site",
     "excluded_sites": "without site",
     "titles": "in the title",
+    "texts": "in the text",
     "urls": "in the URL",
     "types": "file type",
     "before": "before",

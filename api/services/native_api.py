@@ -28,6 +28,7 @@ from webemu.api.http.errors import (
     reraise_if_fatal,
 )
 from webemu.api.http.head import sanitize_headers
+from webemu.api.http.listener_rules import RULES
 from webemu.api.http.response import (
     OCTET_STREAM,
     ApiResponse,
@@ -149,12 +150,13 @@ class NativeApi:
                 raise overload_error()
             answer = route(query)
         except BaseException as error:
-            answer = self._render_error(reraise_if_fatal(error), f"GET {path}?{query[:500]!r}")
+            request_line = f"GET {path}?{query[:500]!r}"
+            answer = self._render_error(reraise_if_fatal(error), request_line, self._live_snapshot.snapshot)
         return answer and self._finish(answer, path, ("GET", path), perf_counter() - start, headers)
 
     async def refuse(self, error: EmulatorError, scope: Scope, send: Send, route_label: str) -> None:
         """Answer a request with an error, and count it."""
-        answer = render_error_response(error, self._live_snapshot.snapshot)
+        answer = render_error_response(error, self._snapshot_shown(scope))
         self._count(route_label, (scope["method"], scope["path"]), answer, 0.0)
         await send_response(answer, send, bodiless=scope["method"] == "HEAD")
 
@@ -176,7 +178,8 @@ class NativeApi:
             work = route(query_or_body)
             answer = await (run_while_connected(work, scope, receive) if method == "POST" else work)
         except BaseException as error:
-            answer = self._render_error(reraise_if_fatal(error), f"{method} {path}?{scope['query_string'][:500]!r}")
+            request_line = f"{method} {path}?{scope['query_string'][:500]!r}"
+            answer = self._render_error(reraise_if_fatal(error), request_line, self._snapshot_shown(scope))
         answer = self._finish(answer, route_label, (method, path), perf_counter() - start, scope["headers"])
         await send_response(answer, send, bodiless=method == "HEAD")
 
@@ -211,12 +214,16 @@ class NativeApi:
                 route_label, method_and_path, answer.status, seconds, answer.headers, answer.body
             )
 
-    def _render_error(self, error: Exception, request_line: str) -> ApiResponse:
+    def _snapshot_shown(self, scope: Scope) -> str:
+        """Return the id of the live snapshot; empty for those who carry a session, whose web may be an earlier one."""
+        return "" if RULES in scope or has_session(scope["headers"]) else self._live_snapshot.snapshot
+
+    def _render_error(self, error: Exception, request_line: str, snapshot: str) -> ApiResponse:
         """Return the JSON error response of any exception. An exception that is not an `EmulatorError` is logged as a
         defect.
         """
         emulator_error = error if isinstance(error, EmulatorError) else log_internal_error(error, request_line)
-        return render_error_response(emulator_error, self._live_snapshot.snapshot)
+        return render_error_response(emulator_error, snapshot)
 
     async def handle_error(self, request: Request, error: Exception) -> Response:
         """Answer an exception that FastAPI caught in the error shape of this API, and count it."""
@@ -224,7 +231,7 @@ class NativeApi:
         if isinstance(error, HTTPException):  # Starlette's own: no route has the path, or not for this method
             is_method = error.status_code == 405
             error = method_not_allowed_error(method, path, "GET, HEAD") if is_method else no_such_route_error(path)
-        answer = self._render_error(error, f"{method} {path}")
+        answer = self._render_error(error, f"{method} {path}", self._snapshot_shown(request.scope))
         self._count(OTHER_ROUTES, (method, path), answer, 0.0)
         response = Response(answer.body, answer.status)
         response.raw_headers = build_headers(answer)

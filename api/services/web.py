@@ -143,6 +143,8 @@ class Web:
                 return await self._handle_session(request, responder, scope, send, timer)
             else:
                 reply = await self._run_service(responder.handler, responder.handler, request, (scope, receive))
+                if request.session.id and reply is not None:  # a session may have another snapshot than the live one
+                    reply = reply._replace(headers=[pair for pair in reply.headers if pair[0] != b"X-Webemu-Snapshot"])
         except ConnectionResetError:  # injected by the weather of a session: the connection is meant to end
             raise
         except BaseException as failure:

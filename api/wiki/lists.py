@@ -89,14 +89,15 @@ def list_prefixsearch(call: WikiCall, param_prefix: str = "") -> ListPage:
 def list_random(call: WikiCall, param_prefix: str = "") -> ListPage:
     """Answer `list=random` (https://www.mediawiki.org/wiki/API:Random).
 
-    The draw is seeded by snapshot, host and session name, so the same client gets the same pages.
+    The draw is seeded by snapshot, host and the seed of the session's policy, or else its name, so that the same
+    client gets the same pages.
     """
     start, limit = (
         call.number(f"{param_prefix}rncontinue", 0, maximum=10_000),
         call.number(f"{param_prefix}rnlimit", 1, 1),
     )
     articles = list_titles(call.world, call.host).articles
-    seed = blake2b(f"random {call.world.snapshot} {call.host} {call.session}".encode("utf-8", "replace")).digest()
+    seed = blake2b(f"random {call.world.snapshot} {call.host} {call.draw_key}".encode("utf-8", "replace")).digest()
     sampled_titles = Random(seed).sample(articles, min(len(articles), start + limit))[start:]
     continuation: Tree = {f"{param_prefix}rncontinue": str(start + limit)} if len(articles) > start + limit else {}
     items: list[Tree] = [

@@ -9,6 +9,7 @@ from datetime import datetime
 from webemu.api.http.request import Request
 from webemu.api.wiki.titles import title_path
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
 MAX_VALUES = 50
@@ -30,8 +31,8 @@ class WikiCall:
     host: str
     at_time: datetime | None
     """Time at which the wiki is seen; None for the latest captures."""
-    session: str
-    """Session name of the client."""
+    draw_key: str
+    """Key of random draws: the seed of the session's policy, or else its name."""
     params: Mapping[str, str]
 
     def has(self, name: str) -> bool:
@@ -92,4 +93,9 @@ class WikiCall:
 
 def parse_call(world: World, request: Request) -> WikiCall:
     """Return the API call of a request; the last of repeated parameters counts, as in PHP."""
-    return WikiCall(world, request.host, request.session.at_time, request.session.name, dict(request.parameters))
+    return WikiCall(world, request.host, request.session.at_time, _draw_key(request.session), dict(request.parameters))
+
+
+def _draw_key(session: Session) -> str:
+    """Return what random draws of a session depend on: the seed of its policy, or else its name."""
+    return str(session.policy.seed) if session.policy else session.name

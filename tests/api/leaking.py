@@ -1,7 +1,6 @@
 """A web of which some pages are blocked, each in another way; and requests that would show them, one way or another."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ import httpx
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
+from webemu.api.audit.routes import expand_route, list_bodies
 from webemu.emulator.config import Config
 from webemu.emulator.ngrams import hash_ngrams
 from webemu.index.open import open_world
@@ -105,43 +105,17 @@ class Probe(NamedTuple):
 
 DAY = "20240102"
 QUERY = "harbour bell"
-WORDS = ("q", "query", "search", "term", "search_query", "search_term", "prompt", "topic", "question", "input")
 OPEN_TEXT = f"{OPEN}/text/{TOKEN}"
-ADDRESSES = ("url", "link", "urls", "ids", "website")
-SIZE_PARAMETERS = {"num_results": 10, "count": 10, "topk": 10, "top_k": 10, "k": 10, "max_results": 10, "limit": 10}
 
 
 def paths(pattern: str) -> Iterator[str]:
-    """Paths that a route takes, as far as they are told by alternatives and options."""
-    if pattern == "(?s:/.*)":
-        yield from ("/" + QUERY.replace(" ", "%20"), "/" + OPEN_TEXT)
-        return
-    text = pattern.replace("\\.", ".").replace("[12]", "1").replace("[^/]+", "x")
-    choices = [""]
-    for part in re.split(r"(\([^()]*\)\??|/\?)", text):
-        inside = part.strip("()?").split("|") if part.startswith("(") else ["/" if part == "/?" else part]
-        more = [*inside, ""] if part.endswith("?") else inside
-        choices = [before + one for before in choices for one in more]
-    yield from dict.fromkeys(one for one in choices if re.fullmatch(pattern, one))
+    """Paths that a route takes."""
+    return expand_route(pattern, QUERY, OPEN_TEXT)
 
 
 def bodies() -> Iterator[dict[str, Any]]:
     """Objects that ask for words or for the page, under all names that services have for either."""
-    for name in WORDS:
-        yield {name: QUERY}
-    for name in ("queries", "query"):
-        yield {name: [QUERY]}
-    for name in ADDRESSES:
-        yield {name: OPEN_TEXT}
-        yield {name: [OPEN_TEXT]}
-    yield {"query": QUERY, "topk": 10, "return_scores": True}
-    yield {"q": QUERY, "query": QUERY, "url": OPEN, "outputType": "searchResults", "depth": "standard"}
-    yield {"url": OPEN, "limit": 20, "max_depth": 3}
-    yield {"engine": "google", "q": QUERY}
-    yield {"source": "google_search", "query": QUERY, "parse": True}
-    yield {"source": "universal", "url": OPEN_TEXT}
-    yield {"zone": "web_unlocker1", "url": OPEN_TEXT}
-    yield {"zone": "web_unlocker1", "url": "https://www.google.com/search?q=harbour+bell&brd_json=1"}
+    yield from (body for body in list_bodies(QUERY, OPEN_TEXT, OPEN))
     yield {"id_list": "2401.00001", "id": "24010001", "db": "pubmed"}
     yield {"ids": ["ARXIV:2401.00001", "PMID:24010001"]}
 
@@ -176,8 +150,8 @@ def native_probes() -> Iterator[Probe]:
 
 
 def archives() -> Iterator[Probe]:
-    for host in ("web.archive.org", "index.commoncrawl.org"):
-        crawl = "/cdx/search/cdx" if host.startswith("web") else "/CC-MAIN-2024-04-index"
+    index = ("index.commoncrawl.org", "/CC-MAIN-2024-01-index"), ("index.commoncrawl.org", "/CC-MAIN-2024-04-index")
+    for host, crawl in (("web.archive.org", "/cdx/search/cdx"), *index):
         for scope in ("url=open.example/*", "url=open.example&matchType=domain", "url=open.example&matchType=host"):
             yield Probe(f"cdx {host} {scope}", "GET", f"https://{host}{crawl}?{scope}&output=json")
     yield Probe("cdx of it", "GET", f"https://web.archive.org/cdx/search/cdx?url={OPEN_TEXT}&output=json", sign=DAY)

@@ -27,6 +27,8 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
         CaptureSpec(URL, html("The lighthouse", "The keeper of the lighthouse sleeps by day."), 1),
         CaptureSpec("https://zoo.example/", html("The zoo", "The keeper of the zoo sleeps by night."), 1),
         CaptureSpec("https://late.example/", html("Barometer", "The barometer of the museum is the oldest."), 20),
+        CaptureSpec("https://early.example/", html("Notes", "The attention of the readers was given."), 1),
+        CaptureSpec("https://later.example/", html("Attentive readers", "The readers were attentive."), 20),
     ]
     ingest(root / "c", write(root / "a.warc.gz", pages))
     return TestClient(create_app(Config(root=root), world=open_world(root / "c")), base_url="http://127.0.0.1")
@@ -117,3 +119,10 @@ def test_the_page_shows_the_corrected_results_and_leads_to_the_typed_ones(
     typed_page = lxml_html.fromstring(http.get(line.xpath("a/@href")[1]).content)
     assert typed_page.xpath("//p[@class='meant']") == []
     assert "The lighthouse" not in typed_page.xpath("//h2/a/text()")[:1] or "keeper" in typed
+
+
+def test_a_form_that_only_later_pages_have_is_not_named(http: TestClient) -> None:
+    assert ask(http, "/v1/search", q="attnetive")["corrected"] == {"attnetive": "attentive"}
+    answer = ask(http, "/v1/search", q="attnetive", as_of="2024-01-10")
+    assert "attentive" not in str(answer).replace("attnetive", "")
+    assert ask(http, "/v1/search", q="lihgthouse", as_of="2024-01-10")["corrected"] == {"lihgthouse": "lighthouse"}

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import orjson
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
+from webemu.emulator.dates import parse_time
+from webemu.index.cut import cut_snapshot
 from webemu.index.open import open_world
 
 CUTOFF = "2024-06-01"
@@ -127,3 +130,39 @@ def test_a_record_by_the_cutoff_is_read_as_the_index_lists_it(session: Client) -
 def test_the_front_page_ends_by_the_cutoff(session: Client, plain: Client) -> None:
     assert "2024–2025" in plain.ask("http://webemu/").text
     assert "–2025" not in session.ask("http://webemu/").text
+
+
+TWICE = [CaptureSpec("https://twice.example/", PAGE, 12), LateCapture("https://twice.example/", html("Quibbledock"), 5)]
+"""A page that was captured again later, into the same file."""
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> App:
+    folder = tmp_path_factory.mktemp("twice")
+    ingest(folder / "guard", write(folder / "twice.warc.gz", TWICE), write(folder / "late.warc.gz", LATE))
+    cut_snapshot(folder / "guard", parse_time(CUTOFF))
+    return create_app(Config(root=folder, collection="guard"), open_world(folder / "guard"))
+
+
+def records(client: Client) -> list[tuple[str, str]]:
+    """Return the file and the range of each record that the index lists."""
+    crawl = client.ask("https://index.commoncrawl.org/collinfo.json").json()[0]["id"]
+    lines = client.ask(f"https://index.commoncrawl.org/{crawl}-index?url=twice.example/&output=json").text.splitlines()
+    rows = [orjson.loads(line) for line in lines]
+    return [(row["filename"], f"{row['offset']}-{int(row['offset']) + int(row['length']) - 1}") for row in rows]
+
+
+@pytest.mark.parametrize("way", ["as of a day", "the snapshot of the day"])
+def test_of_a_page_that_was_captured_again_the_earlier_record_is_read(twice: App, way: str) -> None:
+    cut = cut_snapshot(Path(twice._live_snapshot._folder), parse_time(CUTOFF))
+    policy = {"as_of": CUTOFF} if way == "as of a day" else {"snapshot": cut}
+    session, (early, late) = Client(twice, **policy), records(Client(twice))
+    assert [span for _, span in records(session)] == [early[1]]
+    file = records(session)[0][0]
+    assert b"Boats and nets" in gzip.decompress(session.ask(f"{FILES}/{file}", span=early[1]).content)
+    for span in (late[1], f"{early[1].partition('-')[0]}-{late[1].partition('-')[2]}", "", "-200"):
+        reply = session.ask(f"{FILES}/{file}", span=span)
+        assert reply.status_code == 404, span
+        assert b"Quibbledock" not in reply.content
+    assert session.ask(f"{FILES}/{file}", "HEAD").status_code == 404
+    assert b"Quibbledock" in gzip.decompress(Client(twice).ask(f"{FILES}/{late[0]}", span=late[1]).content)

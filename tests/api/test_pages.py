@@ -294,6 +294,7 @@ def test_related_searches_are_links(get: Get) -> None:
         ("harbour lang:en", "language", "en"),
         ("harbour -intitle:gone", "without", "intitle:gone"),
         ("harbour +old", "with", "old"),
+        ("harbour intext:old", "in the text", "old"),
     ],
 )
 def test_every_filter_can_be_taken_off(get: Get, text: str, name: str, value: str) -> None:

@@ -1,6 +1,7 @@
 """The APIs of MediaWiki: their wire format over a small wiki, and the client that people use, over a real socket."""
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
+from webemu.emulator.session import encode_inline_policy
 from webemu.index.open import open_world
 from webemu.index.wiki import parse_article
 
@@ -428,3 +430,14 @@ def test_hostile_markup_is_read(body: str) -> None:
 @pytest.mark.parametrize("page", ["<p>no wiki", "<meta name=generator content='WordPress 6'><p id=content>x", ""])
 def test_other_pages_are_no_articles(page: str) -> None:
     assert parse_article(page, f"{HOST}/wiki/X") is None
+
+
+def test_random_depends_on_the_seed_of_a_policy_and_not_on_its_session(ask: Callable[..., httpx.Response]) -> None:
+    def drawn(seed: int, task: str) -> list[str]:
+        name = encode_inline_policy(json.dumps({"seed": seed, "task": task}).encode())
+        parameters = {"action": "query", "list": "random", "rnlimit": 3, "format": "json"}
+        answer = ask("/w/api.php", params=parameters, headers={"X-Webemu-Session": name})
+        return [page["title"] for page in answer.json()["query"]["random"]]
+
+    assert drawn(1, "first") == drawn(1, "second")
+    assert len({tuple(drawn(seed, "first")) for seed in range(8)}) > 1

@@ -1,0 +1,1 @@
+"""`webemu audit-leak`: asks a server everything that it answers, and looks for what it must not show."""
