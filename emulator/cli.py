@@ -54,6 +54,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
     },
     "Operate it": {
+        "doctor": ("webemu.emulator.doctor:doctor", "Look at this machine and its collections, and say what to do."),
         "stat": ("webemu.index.command:stat", "Show what a collection contains and what was dropped."),
         "sql": ("webemu.index.command:sql", "Query the catalog in SQL."),
         "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),

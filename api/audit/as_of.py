@@ -338,7 +338,7 @@ class _Audit:
 
     def _is_about_revisits(self, text: str) -> bool:
         """True if a text names a page whose payload was recorded later, with other parameters or with none."""
-        return not self._early_revisits.isdisjoint(url.partition("?")[0] for url in iter_urls(text))
+        return not self._early_revisits.isdisjoint(re.split("[?&]", url)[0] for url in iter_urls(text))
 
     def _later_signs(self, request: AuditRequest, past: Answer, dated: Answer) -> set[str]:
         """Return words, URLs and times of later captures in an answer that neither the request nor the past says."""

@@ -13,7 +13,8 @@ from urllib.parse import unquote_plus
 
 from webemu.api.audit.asking import Answer
 
-_URL = re.compile(r"https?://[^\s\"'<>\\^`{}|]+")
+_URL = re.compile(r"(?=(https?://[^\s\"'<>\\^`{}|]+))")
+"""Matches every place where a URL begins, also inside another one."""
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)")
 _HTTP_TIME = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -43,10 +44,10 @@ def _inflate(body: bytes) -> bytes:
 
 
 def iter_urls(text: str) -> Iterator[str]:
-    """Yield what looks like a URL in a text, also without the punctuation behind it."""
+    """Yield what looks like a URL in a text, also inside another one, and without the punctuation behind it."""
     for match in _URL.finditer(text):
-        yield match[0]
-        yield match[0].rstrip(".,;:!?)]&")
+        yield match[1]
+        yield match[1].rstrip(".,;:!?)]&")
 
 
 def iter_stamps(text: str) -> Iterator[str]:
