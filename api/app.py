@@ -55,6 +55,7 @@ from webemu.emulator.ledger import Ledger
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World
 from webemu.index.ledger import SessionLedger
+from webemu.index.self_check import SelfCheck
 from webemu.index.traces import TraceWriter
 
 log = logging.getLogger("webemu.serve")
@@ -231,7 +232,13 @@ def create_app(config: Config, world: World | None = None, ledger: Ledger | None
         uvicorn.run(app)
     """
     return App(
-        config, LiveSnapshot(config.collection_folder, world), ledger or SessionLedger(config.state_folder / "sessions")
+        config,
+        LiveSnapshot(
+            config.collection_folder,
+            world,
+            SelfCheck(config.collection_folder, config.state_folder, config.check_hours),
+        ),
+        ledger or SessionLedger(config.state_folder / "sessions"),
     )
 
 

@@ -86,6 +86,8 @@ class Config:
     """Form of the server's log on standard error: `text`, or `json` for one object per line."""
     slow_ms: int = 1000
     """Log requests that take longer than this, in milliseconds; 0 disables it."""
+    check_hours: int = 24
+    """Hours between two checks of all files that are served, in the background from the start on; 0 disables them."""
 
     def __post_init__(self) -> None:
         if not COLLECTION_NAME_PATTERN.fullmatch(self.collection):
@@ -112,6 +114,7 @@ class Config:
             ("workers", self.workers, 1),
             ("cache_mb", self.cache_mb, 0),
             ("slow_ms", self.slow_ms, 0),
+            ("check_hours", self.check_hours, 0),
             ("compress", self.compress, 0),
         ]:
             if number < minimum:

@@ -24,6 +24,7 @@ from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World, WorldHooks
 from webemu.index.open import check_snapshot, current_id, open_snapshot
 from webemu.index.records import READER, describe_reader
+from webemu.index.self_check import SelfCheck
 
 __all__ = ["READER", "LiveSnapshot", "current_id", "describe_reader", "find_problem"]
 
@@ -79,8 +80,9 @@ def to_client_error(collection: Path, error: Exception) -> EmulatorError:
 class LiveSnapshot:
     """The open world of a collection. With a `world` it serves that one and follows nothing."""
 
-    def __init__(self, folder: Path, world: World | None = None) -> None:
+    def __init__(self, folder: Path, world: World | None = None, self_check: SelfCheck | None = None) -> None:
         self._folder = folder
+        self._self_check = self_check
         self._world = world
         self._is_fixed = world is not None
         self._problem = ("the snapshot is not open yet", "retry after a second")
@@ -144,8 +146,13 @@ class LiveSnapshot:
         return snapshot in ("", self.snapshot) or snapshot in self._worlds
 
     def _open_world(self, snapshot: str) -> World:
-        """Return the world of a snapshot, from those still in use or newly opened."""
+        """Return the world of a snapshot, from those still in use or newly opened.
+
+        Raises:
+            SnapshotError: it cannot be opened, or a check found it damaged.
+        """
         if (world := self._worlds.get(snapshot)) is None:
+            self._raise_if_damaged(snapshot)
             started = perf_counter()
             run_batch = self.peers.run_batch if self.peers else None
             world = open_snapshot(self._folder, snapshot).with_hooks(WorldHooks(run_batch, self._on_query))
@@ -169,6 +176,8 @@ class LiveSnapshot:
         try:
             await asyncio.to_thread(self._switch)
             self.check_files()
+            for snapshot in {self.snapshot, *(world.snapshot for world in self._pinned)}:
+                self._close_if_damaged(snapshot)
         except Exception as error:
             self._report(to_client_error(self._folder, error))
 
@@ -186,6 +195,29 @@ class LiveSnapshot:
         old_id, self._world = self.snapshot, self._open_world(new_id)
         log_fields = event_extra("snapshot_switched", snapshot=new_id, before=old_id or None)
         log.info("snapshot %s is served, replacing %s", new_id, old_id or "none", extra=log_fields)
+
+    def _raise_if_damaged(self, snapshot: str) -> None:
+        """Raise SnapshotError if the last check found a snapshot damaged; begin the next one if it is due."""
+        if self._self_check is None or self._is_fixed:
+            return
+        if damage := self._self_check.find_damage(snapshot):
+            raise SnapshotError(
+                f"a file of snapshot {snapshot} is damaged",
+                action="restore it, or remove and build the snapshot again (webemu snapshots), then restart the server",
+                location=damage,
+            )
+
+    def _close_if_damaged(self, snapshot: str) -> None:
+        """Close a snapshot that was found damaged: an error is better than a wrong answer. Raises SnapshotError."""
+        try:
+            self._raise_if_damaged(snapshot)
+        except SnapshotError as error:
+            log.error("%s", error, extra=event_extra("snapshot_damaged", action=error.action))
+            self._worlds.pop(snapshot, None)
+            self._pinned = [world for world in self._pinned if world.snapshot != snapshot]
+            if snapshot == self.snapshot:
+                self._world = None
+                raise
 
     def _report(self, error: EmulatorError) -> None:
         """Log why nothing new can be served, unless that was logged before; clients see it if no world is open."""
