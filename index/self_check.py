@@ -7,7 +7,6 @@ time of the manifest that it is about, so that a snapshot that is built anew beg
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -99,6 +98,8 @@ class SelfCheck:
 
     def _check(self, snapshot: str, built: int) -> None:
         """Check a snapshot unless another process does, and keep the result."""
+        import fcntl  # Windows has none, and shows the help of `serve` without it
+
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with (self._folder / "lock").open("w") as lock:
