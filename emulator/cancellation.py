@@ -41,8 +41,13 @@ class Cancellation:
 
 def until_cancelled(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items. Raises WorkCancelled before the next one once nobody waits for the work of this thread."""
-    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
     for item in items:
-        if cancellation is not None and cancellation.is_cancelled:
-            raise WorkCancelled("the client has left")
+        raise_if_cancelled()
         yield item
+
+
+def raise_if_cancelled() -> None:
+    """Raise WorkCancelled if nobody waits for the work of this thread. Long work calls it before each of its steps."""
+    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    if cancellation is not None and cancellation.is_cancelled:
+        raise WorkCancelled("the client has left")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tantivy import Occur, Query
 
+from webemu.emulator.cancellation import raise_if_cancelled
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.query import ParsedQuery
@@ -196,7 +197,9 @@ class RankEngine:
 
         Raises:
             SnapshotError: the search is as of a day, and the snapshot is too old for that.
+            WorkCancelled: nobody waits for it.
         """
+        raise_if_cancelled()
         if parsed.is_dated and not self._is_dated:
             return self._dated_engine.plan(parsed)
         weights = self._query_terms(parsed.words)

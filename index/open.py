@@ -17,6 +17,7 @@ from threading import local
 import zstandard
 
 from webemu.emulator.article import Article
+from webemu.emulator.cancellation import raise_if_cancelled
 from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
 from webemu.emulator.ports import Ranker
 from webemu.emulator.types import Archive, Capture, Payload
@@ -35,6 +36,7 @@ from webemu.index.manifest import FORMAT, Manifest, check_contents, current_id, 
 from webemu.index.payloads import decode_payload, read_payload, read_pieces
 from webemu.index.rank import FLAT_BM25, Weights
 from webemu.index.readable_texts import list_readable_texts
+from webemu.index.recent_conversions import RecentConversions
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import compute_segment_bases, open_index
@@ -46,6 +48,8 @@ from webemu.index.vocabulary import Vocabulary
 __all__ = ["current_id", "open_snapshot", "open_world"]
 
 _per_thread = local()
+_RECENT_CONVERSIONS = RecentConversions()
+"""Converted documents of all snapshots together, since what a document becomes depends on the document alone."""
 
 
 def _thread_decompressor() -> zstandard.ZstdDecompressor:
@@ -74,7 +78,8 @@ class DocumentConverter:
         self, html: str, url: str, text: str = "", *, pictures: bool = False, full_document: bool = False
     ) -> str:
         """Return the content of a document as markdown; `full_document` keeps menus, `pictures` keeps images."""
-        return views.render_markdown(html, url, text, pictures=pictures, full_document=full_document)
+        convert = partial(views.render_markdown, html, url, text, pictures=pictures, full_document=full_document)
+        return _RECENT_CONVERSIONS.get_or_convert(convert, "markdown", f"{pictures} {full_document}", url, text, html)
 
     def select_elements(self, html: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
         """Return the document reduced by CSS selectors: first `exclude` is removed, then `include` kept. None if
@@ -92,7 +97,8 @@ class DocumentConverter:
 
     def links(self, html: str, url: str, text: str = "") -> str:
         """Return the document as text with numbered links and the list of their targets."""
-        return views.render_links(html, url, text)
+        convert = partial(views.render_links, html, url, text)
+        return _RECENT_CONVERSIONS.get_or_convert(convert, "links", url, text, html)
 
     def rewrite_links(self, html: str, url: str, link: LinkRewriter) -> str:
         """Return the document with its links rewritten by `link`, so that they lead into the archive."""
@@ -134,8 +140,10 @@ class SnapshotPageStore(Lookup, DocumentConverter):
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
         """Return the recorded response of a capture. Raises PayloadError if it cannot be read.
 
-        Raises BlockingIOError unless `wait`, if the bytes are not in memory or are large.
+        Raises BlockingIOError unless `wait`, if the bytes are not in memory or are large. Raises WorkCancelled if
+        nobody waits for it: whatever takes long with documents reads each of them here.
         """
+        raise_if_cancelled()
         return read_payload(self._file_pool, capture, wait)
 
     def archives(self) -> Sequence[Archive]:

@@ -12,6 +12,7 @@ from webemu.api.dialects.dialect import Dialect, Route, build_response, get_flag
 from webemu.api.dialects.retrieval import MAX_RESULTS, missing_error, render_document, render_error
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
+from webemu.api.services.native import FREE_RESULTS, check_further_results
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
@@ -36,6 +37,7 @@ def answer_retrieve(world: World, request: Request) -> Response:
     params = read_params(request)
     queries, count, render_entry = _read_queries(params), _read_result_count(params), _choose_entry_format(params)
     distinct = list(dict.fromkeys(queries))
+    check_further_results(len(distinct) * max(0, count - FREE_RESULTS))
     passages_by_query = world.batch_search_passages(
         [Query(query, 1, count, request.session.at_time) for query in distinct]
     )

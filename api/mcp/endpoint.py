@@ -32,8 +32,8 @@ from webemu.emulator.world import World
 
 TOOLSETS_BY_PATH = {"": RESEARCH, "/browse": BROWSE, "/documents": DOCUMENTS}
 """Toolsets by what follows `/mcp` in the path."""
-MAX_BATCH = 256
-"""Most messages in one batch."""
+MAX_BATCH = 64
+"""Most messages in one batch: each may be answered with megabytes."""
 _LOCAL_HOST = re.compile(r"localhost|.+\.localhost|webemu|127\.\d+\.\d+\.\d+|::1")
 """Host names of this machine."""
 _PREFLIGHT_HEADERS: Headers = [

@@ -32,8 +32,12 @@ MAX_SIZE = 100
 """Most results per page."""
 MAX_QUERIES = 4096
 """Most queries in one batch."""
-MAX_RESULTS = 102_400
-"""Most results that one batch may ask to be ranked in all; long queries count for each `WORDS_PER_SHARE` words."""
+FREE_RESULTS = 10
+"""Results of each query in a batch that do not count against `MAX_FURTHER_RESULTS`."""
+MAX_FURTHER_RESULTS = 12_800
+"""Most further results that one batch may ask to be ranked in all: about a second of one core. Long queries count for
+each `WORDS_PER_SHARE` words.
+"""
 WORDS_PER_SHARE = 16
 MAX_URLS = 256
 """Most URLs in one batch."""
@@ -111,20 +115,27 @@ def parse_search_batch(body: Mapping[str, object]) -> list[Query | BadRequest]:
     _build_query({**shared, "q": "checked"})  # an error in a shared parameter is that of the batch, not of each member
     parsed = [_member_params(item, "q", SEARCH_PARAMS, shared) for item in items]
     queries = [params if isinstance(params, BadRequest) else _try_build_query(params) for params in parsed]
-    if (price := sum(map(_price, queries))) > MAX_RESULTS:
-        raise BadRequest(
-            f"the batch asks for {price:,} results: size times page of each query, and again for every "
-            f"{WORDS_PER_SHARE} words",
-            action=f"ask for at most {MAX_RESULTS:,} in all",
-        )
+    check_further_results(sum(map(_count_further_results, queries)))
     return queries
 
 
-def _price(query: Query | BadRequest) -> int:
-    """Return the number of results that must be ranked for a query, as many times as its length costs."""
+def _count_further_results(query: Query | BadRequest) -> int:
+    """Return the number of results beyond the first ten that must be ranked for a query, as many times as its length
+    costs.
+    """
     if isinstance(query, BadRequest):
         return 0
-    return query.page * query.size * (1 + len(query.text.split()) // WORDS_PER_SHARE)
+    return max(0, query.page * query.size * (1 + len(query.text.split()) // WORDS_PER_SHARE) - FREE_RESULTS)
+
+
+def check_further_results(count: int) -> None:
+    """Raise BadRequest if a batch asks for more than `MAX_FURTHER_RESULTS`."""
+    if count > MAX_FURTHER_RESULTS:
+        raise BadRequest(
+            f"the batch asks for {count:,} results beyond the first {FREE_RESULTS} of each query: size times page, and "
+            f"again for every {WORDS_PER_SHARE} words",
+            action=f"ask for at most {MAX_FURTHER_RESULTS:,} in all",
+        )
 
 
 def _try_build_query(params: Params) -> Query | BadRequest:

@@ -17,7 +17,7 @@ from webemu.index.manifest import current_id
 from webemu.index.schema import TABLES
 from webemu.worlds import generate
 
-KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))
+KILLS = int(os.environ.get("WEBEMU_KILLS", "3"))
 """The number of moments that are tried."""
 
 
