@@ -1,11 +1,13 @@
-"""A long run of everything at once: mixed traffic, a new dump, switched snapshots, killed workers; and checks.
+"""A long run of everything at once: mixed traffic, rude clients, a new dump, switched snapshots, killed workers.
 
 python -m benchmarks.soak [--minutes 15] [--connections 1024] [--json FILE]
+python -m benchmarks.soak --minutes 60 --connections 256 --rate 100 --kill-every 0 --plot soak.svg        the long hours
 
 Simulated clients (`benchmarks.soak_traffic`) ask a real `webemu serve` of a generated web. Meanwhile a second web is
-ingested and the snapshot switched back and forth. Every 20 seconds a worker is killed with SIGKILL: the youngest, and
-once, halfway, the eldest, so that memory is measured in both old and new workers. Afterwards every answer is compared
-with that of a fresh server of the snapshot it names. Exits with status 1 if a check fails.
+ingested and the snapshot switched back and forth, and other clients fall silent or leave (`benchmarks.soak_rude`).
+Every 20 seconds a worker is killed with SIGKILL: the youngest, and once, halfway, the eldest, so that memory is
+measured in both old and new workers. Afterwards every answer is compared with that of a fresh server of the snapshot it
+names. Exits with status 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -30,7 +33,9 @@ import psutil
 
 from benchmarks.memory import read_anonymous_bytes
 from benchmarks.soak_checks import Check, run_checks
-from benchmarks.soak_run import Plan, SoakRun, WorkerKill
+from benchmarks.soak_plot import draw_run
+from benchmarks.soak_rude import disturb
+from benchmarks.soak_run import Plan, ProcessSample, SoakRun, WorkerKill
 from benchmarks.soak_traffic import (
     Connection,
     SimulatedClient,
@@ -134,17 +139,24 @@ class BackgroundTasks:
             )
             await asyncio.sleep(TICK_SECONDS)
 
-    async def sample_memory(self) -> None:
-        """Sample the memory of all processes."""
+    async def sample_processes(self) -> None:
+        """Sample memory and file descriptors of all processes."""
         pause = max(0.5, min(5.0, self._run.plan.seconds / 60))
         while True:
             await asyncio.sleep(pause)
             for kind, processes in (("supervisor", [self._server]), ("worker", list_workers(self._server))):
                 for process in processes:
                     with suppress(psutil.Error, OSError, StopIteration):
-                        age, memory_bytes = time.time() - process.create_time(), read_anonymous_bytes(process.pid)
-                        self._run.memory_samples.append(
-                            (time.time() - self._started_at, process.pid, kind, age, memory_bytes)
+                        now = time.time()
+                        self._run.process_samples.append(
+                            ProcessSample(
+                                now - self._started_at,
+                                process.pid,
+                                kind,
+                                now - process.create_time(),
+                                read_anonymous_bytes(process.pid),
+                                process.num_fds(),
+                            )
                         )
 
     async def ingest_and_switch(self) -> None:
@@ -184,7 +196,7 @@ class BackgroundTasks:
     async def kill_workers(self) -> None:
         """Kill a worker at regular intervals."""
         plan = self._run.plan
-        while True:
+        while plan.kill_every:
             await asyncio.sleep(plan.kill_every)
             if (seconds_left := self._started_at + plan.seconds - time.time()) < plan.kill_every / 2:
                 return
@@ -240,19 +252,20 @@ async def run_soak(folder: Path, run: SoakRun, requests_by_kind: dict[str, list[
     plan, loop = run.plan, asyncio.get_running_loop()
     connections: set[Connection] = set()
     with run_server(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
-        while len(list((folder / "told").glob("webemu-*/*.json"))) < plan.workers:
+        while plan.workers > 1 and len(list((folder / "told").glob("webemu-*/*.json"))) < plan.workers:
             await asyncio.sleep(0.1)
+        tls = trust_authority(folder)
         background = BackgroundTasks(folder, run, server, port, connections)
         clients = [
-            SimulatedClient(number, port, requests_by_kind, run.observations, connections)
+            SimulatedClient(number, port, requests_by_kind, run.observations, connections, tls)
             for number in range(plan.connections)
         ]
-        started, until, cpu = time.time(), loop.time() + plan.seconds, time.process_time()
+        run.started_at, until, cpu = time.time(), loop.time() + plan.seconds, time.process_time()
         pause = plan.connections / plan.rate
         async with asyncio.TaskGroup() as task_group:
             endless_tasks = [
                 task_group.create_task(coroutine)
-                for coroutine in (background.record_ticks(), background.sample_memory())
+                for coroutine in (background.record_ticks(), background.sample_processes())
             ]
             switching = task_group.create_task(background.ingest_and_switch())
 
@@ -262,10 +275,12 @@ async def run_soak(folder: Path, run: SoakRun, requests_by_kind: dict[str, list[
 
             ending_tasks = [switching, task_group.create_task(background.kill_workers())]
             ending_tasks += [task_group.create_task(client.run(is_over, pause)) for client in clients]
+            rude = disturb(port, plan.rude, requests_by_kind, is_over, run.rude_connections, run.rude_requests)
+            ending_tasks.append(task_group.create_task(rude))
             await asyncio.wait(ending_tasks)
             for task in endless_tasks:
                 task.cancel()
-        run.wall, run.client_cpu = time.time() - started, time.process_time() - cpu
+        run.wall, run.client_cpu = time.time() - run.started_at, time.process_time() - cpu
         run.server_counts = await _read_server_counts(port)
 
 
@@ -285,37 +300,48 @@ async def _read_server_counts(port: int) -> dict[tuple[str, int], int]:
     return {(place_label, int(status)): int(float(number)) for place_label, status, number in rows}
 
 
+def trust_authority(folder: Path) -> ssl.SSLContext:
+    """Return the TLS context of a client that trusts the certificate authority of the server."""
+    return ssl.create_default_context(cafile=str(folder / "ca" / "ca.pem"))
+
+
 async def ask_references(folder: Path, run: SoakRun) -> None:
     """Ask a fresh server of each snapshot all requests that it was asked in the run, and keep the digests."""
     for snapshot in run.snapshots:
         use_snapshot(folder, snapshot)
         requests = {request for request, named_snapshot in run.observations.digests if named_snapshot in (snapshot, "")}
         with run_server(folder, "--cache-mb", "0") as (_, port):
+            tls = trust_authority(folder)
             while True:
                 with suppress(OSError):
                     connection = await open_connection(port)
                     break
                 await asyncio.sleep(0.1)
-            for request in requests:
-                connection = connection if connection.is_open else await open_connection(port)
+            host = ""
+            for request in sorted(requests, key=lambda request: request.tunnel_host):
+                if not connection.is_open or host != request.tunnel_host:
+                    connection.close()
+                    host = request.tunnel_host
+                    connection = await open_connection(port, host, tls)
                 run.reference_digests[request, snapshot] = (await connection.send(request.request_bytes)).digest
             connection.close()
 
 
-def parse_arguments(arguments: list[str]) -> tuple[Plan, Path | None]:
-    """Parse the command line into a plan and the file for the figures."""
+def parse_arguments(arguments: list[str]) -> tuple[Plan, Path | None, Path | None]:
+    """Parse the command line into a plan, the file for the figures and that for the plot."""
     defaults = Plan()
     parser = argparse.ArgumentParser(
         "benchmarks.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    for name in ("minutes", "rate", "kill_every"):
+    for name in ("minutes", "rate", "kill_every", "rude"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(defaults, name))
     for name in ("connections", "pages", "workers", "switches"):
         parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name))
     parser.add_argument("--json", type=Path, help="File for all figures as JSON.")
+    parser.add_argument("--plot", type=Path, help="File for curves of the run as SVG.")
     options = vars(parser.parse_args(arguments))
-    json_path = options.pop("json")
-    return Plan(**options), json_path
+    json_path, plot_path = options.pop("json"), options.pop("plot")
+    return Plan(**options), json_path, plot_path
 
 
 def run_and_check(folder: Path, plan: Plan) -> tuple[SoakRun, list[Check], dict[str, object]]:
@@ -329,9 +355,9 @@ def run_and_check(folder: Path, plan: Plan) -> tuple[SoakRun, list[Check], dict[
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark and print its figures and checks. Return the exit status."""
-    plan, json_path = parse_arguments(arguments)
+    plan, json_path, plot_path = parse_arguments(arguments)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        _, check_results, figures = run_and_check(Path(folder), plan)
+        run, check_results, figures = run_and_check(Path(folder), plan)
     for name, value in figures.items():
         print(f"{name:<24} {json.dumps(value)}")
     for check in check_results:
@@ -339,6 +365,8 @@ def main(arguments: list[str]) -> int:
     if json_path:
         check_rows = [{"name": check.name, "holds": check.holds, "said": check.message} for check in check_results]
         json_path.write_text(json.dumps({"figures": figures, "checks": check_rows}, indent=1) + "\n")
+    if plot_path:
+        plot_path.write_text(draw_run(run))
     return 0 if all(check.holds for check in check_results) else 1
 
 

@@ -7,14 +7,22 @@ from collections.abc import Sequence
 from statistics import linear_regression, median
 from typing import NamedTuple
 
-from benchmarks.soak_run import SoakRun
+from benchmarks.soak_run import ProcessSample, SoakRun
 
 WARMUP_SECONDS = 60.0
-"""Seconds at the beginning of a process's life in which growth is not measured."""
+"""Seconds at the beginning of a process's life in which growth is not measured, or three quarters of a longer run: what
+is remembered of sessions is bounded, but takes long to fill up.
+"""
 MIN_SLOPE_SECONDS = 120.0
 """Seconds of samples that a slope needs."""
+MAX_GROWTH_MB = 6.0
+"""Greatest growth of a process over a whole run in MB, as its slope tells. Bounded structures may still fill up."""
 MAX_GROWTH_MB_PER_MINUTE = 2.0
-"""Greatest growth in MB per minute. Bounded structures (caches, remembered sessions) may still fill up."""
+"""Greatest growth in MB per minute in short runs."""
+WINDOW_SECONDS = 300.0
+"""Seconds at the start and at the end of a run whose latencies are compared."""
+MAX_P99_RATIO = 1.2
+"""Greatest ratio of the p99 of the last window to that of the first."""
 SETTLING_SECONDS = 30.0
 """Seconds within which clients see the end of a killed worker's connections, even if all processors are busy."""
 
@@ -30,7 +38,7 @@ class Check(NamedTuple):
 
 def run_checks(run: SoakRun) -> tuple[list[Check], dict[str, object]]:
     """Return all checks, and the figures of the run."""
-    slopes = measure_growth(run.memory_samples)
+    slopes = measure_growth(run.process_samples, max(WARMUP_SECONDS, run.plan.seconds * 3 / 4))
     results = [
         _check_errors(run),
         _check_kills(run),
@@ -39,7 +47,9 @@ def run_checks(run: SoakRun) -> tuple[list[Check], dict[str, object]]:
         _check_sessions(run),
         _check_switches(run),
         _check_metrics(run),
-        _check_growth(slopes),
+        _check_growth(slopes, run.plan.minutes),
+        _check_descriptors(run),
+        _check_latency(run),
     ]
     return results, _compute_figures(run, slopes)
 
@@ -131,63 +141,98 @@ def _check_metrics(run: SoakRun) -> Check:
     for (place_label, _), number in run.server_counts.items():
         metrics_counts[place_label] += number
     metrics_counts = Counter({place_label: metrics_counts[place_label] for place_label in client_counts})
-    client_total, metrics_total, reset_count = (
-        sum(client_counts.values()),
-        sum(metrics_counts.values()),
-        len(run.observations.broken_requests),
-    )
+    client_total, metrics_total = sum(client_counts.values()), sum(metrics_counts.values())
+    rude_total, reset_count = sum(run.rude_requests.values()), len(run.observations.broken_requests)
     unpublished_total = sum(one.unpublished_count for one in run.kills)
     too_many = [
         place_label
         for place_label in client_counts
-        if metrics_counts[place_label] > client_counts[place_label] + reset_count
+        if metrics_counts[place_label] > client_counts[place_label] + reset_count + run.rude_requests[place_label]
     ]
     message = (
         f"clients {client_total}, /metrics {metrics_total}: {client_total - metrics_total} "
-        f"fewer; {unpublished_total} were untold, {reset_count} unanswered"
+        f"fewer; {unpublished_total} were untold, {reset_count} unanswered, {rude_total} sent by clients that left"
     )
     return Check(
         "metrics add up",
-        client_total - unpublished_total <= metrics_total <= client_total + reset_count and not too_many,
+        client_total - unpublished_total <= metrics_total <= client_total + reset_count + rude_total and not too_many,
         message,
     )
 
 
-def measure_growth(memory: Sequence[tuple[float, int, str, float, int]]) -> dict[str, float]:
-    """Return the growth in MB per minute of each long-lived process once it was warm.
+def measure_growth(samples: Sequence[ProcessSample], warmup: float) -> dict[str, float]:
+    """Return the growth in MB per minute of each long-lived process from the age of `warmup` seconds on.
 
     Short-lived workers are compared at the same age, by the time at which they lived: `workers of 10-20 s`. Processes
     with too few samples are left out.
     """
     slopes = {}
-    for pid in dict.fromkeys(one[1] for one in memory):
-        samples = [
-            (elapsed / 60, memory_bytes / 1e6, kind)
-            for elapsed, number, kind, age, memory_bytes in memory
-            if number == pid and age > WARMUP_SECONDS
-        ]
-        if samples and (samples[-1][0] - samples[0][0]) * 60 >= MIN_SLOPE_SECONDS:
-            slopes[f"{samples[0][2]} {pid}"] = linear_regression(
-                [a for a, _, _ in samples], [b for _, b, _ in samples]
-            ).slope
-    young = [
-        (elapsed / 60, memory_bytes / 1e6)
-        for elapsed, _, kind, age, memory_bytes in memory
-        if kind == "worker" and 10 < age < 20
-    ]
-    if young and (young[-1][0] - young[0][0]) * 60 >= MIN_SLOPE_SECONDS:
-        slopes["workers of 10-20 s"] = linear_regression([a for a, _ in young], [b for _, b in young]).slope
+    for pid in dict.fromkeys(one.pid for one in samples):
+        warm = [one for one in samples if one.pid == pid and one.age > warmup]
+        if warm and warm[-1].elapsed - warm[0].elapsed >= MIN_SLOPE_SECONDS:
+            slopes[f"{warm[0].kind} {pid}"] = _fit_slope(warm)
+    young = [one for one in samples if one.kind == "worker" and 10 < one.age < 20]
+    if young and young[-1].elapsed - young[0].elapsed >= MIN_SLOPE_SECONDS:
+        slopes["workers of 10-20 s"] = _fit_slope(young)
     return slopes
 
 
-def _check_growth(slopes: dict[str, float]) -> Check:
+def _fit_slope(samples: Sequence[ProcessSample]) -> float:
+    """Return the growth of memory in MB per minute."""
+    minutes, megabytes = [one.elapsed / 60 for one in samples], [one.memory_bytes / 1e6 for one in samples]
+    return linear_regression(minutes, megabytes).slope
+
+
+def _check_growth(slopes: dict[str, float], minutes: float) -> Check:
     """Check that no process grows."""
+    limit = min(MAX_GROWTH_MB_PER_MINUTE, MAX_GROWTH_MB / minutes)
     slope_texts = ", ".join(f"{name} {slope:+.2f}" for name, slope in slopes.items()) or "too short to tell"
+    return Check("memory does not grow", all(slope < limit for slope in slopes.values()), f"MB a minute: {slope_texts}")
+
+
+def _check_descriptors(run: SoakRun) -> Check:
+    """Check that workers hold no more file descriptors at the end of a long run than at its start.
+
+    A worker's connections come and go, so the greatest numbers of two windows are compared, with a tenth of tolerance.
+    """
+    windows = [
+        [one.descriptors for one in run.process_samples if one.kind == "worker" and start <= one.elapsed < end]
+        for start, end in _list_windows(run)
+    ]
+    if not all(windows):
+        return Check("descriptors are flat", True, "too short to tell")
+    first, last = (max(numbers) for numbers in windows)
     return Check(
-        "memory does not grow",
-        all(slope < MAX_GROWTH_MB_PER_MINUTE for slope in slopes.values()),
-        f"MB a minute: {slope_texts}",
+        "descriptors are flat", last <= 1.1 * first, f"at most {first} in the first minutes, {last} in the last"
     )
+
+
+def _check_latency(run: SoakRun) -> Check:
+    """Check that answers take as long at the end of a long run as at its start."""
+    observed = run.observations
+    windows = [
+        [
+            seconds
+            for moment, seconds in zip(observed.answered_at, observed.answer_seconds, strict=True)
+            if start <= moment - run.started_at < end
+        ]
+        for start, end in _list_windows(run)
+    ]
+    if not all(windows):
+        return Check("answers take no longer", True, "too short to tell")
+    first, last = (compute_percentiles(seconds)["p99"] for seconds in windows)
+    return Check(
+        "answers take no longer",
+        last <= MAX_P99_RATIO * first,
+        f"p99 {first} ms in the first minutes, {last} ms in the last: {last / first:.2f}",
+    )
+
+
+def _list_windows(run: SoakRun) -> list[tuple[float, float]]:
+    """Return the seconds from the start between which a long run begins and ends; none in a run that is short."""
+    if run.plan.seconds < 2 * WINDOW_SECONDS:
+        return [(0.0, 0.0)]
+    return [(0.0, WINDOW_SECONDS), (run.plan.seconds - WINDOW_SECONDS, run.plan.seconds)]
 
 
 def compute_percentiles(times: Sequence[float]) -> dict[str, float]:
@@ -206,7 +251,7 @@ def _compute_figures(run: SoakRun, slopes: dict[str, float]) -> dict[str, object
     answered = sum(run.observations.statuses.values())
     all_times = [one for times in run.observations.seconds_by_kind.values() for one in times]
     memory_by_kind = {
-        kind: [memory_bytes / 1e6 for _, _, process_kind, _, memory_bytes in run.memory_samples if process_kind == kind]
+        kind: [one.memory_bytes / 1e6 for one in run.process_samples if one.kind == kind]
         for kind in ("supervisor", "worker")
     }
     replaced = [one.replaced_after_seconds for one in run.kills if one.replaced_after_seconds is not None]
@@ -216,6 +261,7 @@ def _compute_figures(run: SoakRun, slopes: dict[str, float]) -> dict[str, object
         "answers": answered,
         "answers a second": round(answered / run.wall, 1),
         "kills": len(run.kills),
+        "rude connections": dict(sorted(run.rude_connections.items())),
         "requests resent": len(run.observations.broken_requests),
         "worker replaced s": {"p50": round(median(replaced), 2), "max": round(max(replaced), 2)} if replaced else None,
         "ingest beside s": round(run.ingest_seconds, 1),

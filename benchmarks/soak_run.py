@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from benchmarks.soak_traffic import ClientObservations, SoakRequest
 
@@ -24,7 +26,9 @@ class Plan:
     workers: int = 2
     """Worker processes of the server."""
     kill_every: float = 20.0
-    """Seconds between two kills."""
+    """Seconds between two kills; 0 kills none."""
+    rude: float = 1.0
+    """Connections per second that behave badly (`benchmarks.soak_rude`)."""
     switches: int = 4
     """Switches of the snapshot after the one by the ingest."""
 
@@ -49,6 +53,22 @@ class WorkerKill:
     """Seconds until a new worker published its counts; None if it was not seen."""
 
 
+class ProcessSample(NamedTuple):
+    """Memory and file descriptors of a process of the server at a moment."""
+
+    elapsed: float
+    """Seconds into the run."""
+    pid: int
+    kind: str
+    """`supervisor` or `worker`."""
+    age: float
+    """Seconds since the process began."""
+    memory_bytes: int
+    """Anonymous memory."""
+    descriptors: int
+    """Open file descriptors."""
+
+
 @dataclass
 class SoakRun:
     """Observations of a whole run."""
@@ -57,8 +77,13 @@ class SoakRun:
     observations: ClientObservations = field(default_factory=ClientObservations)
     """Observations of the clients."""
     kills: list[WorkerKill] = field(default_factory=list)
-    memory_samples: list[tuple[float, int, str, float, int]] = field(default_factory=list)
-    """Samples of (seconds into the run, process id, supervisor or worker, its age in seconds, its anonymous bytes)."""
+    process_samples: list[ProcessSample] = field(default_factory=list)
+    rude_connections: Counter[str] = field(default_factory=Counter)
+    """Connections that behaved badly, by what they did."""
+    rude_requests: Counter[str] = field(default_factory=Counter)
+    """Requests that they sent, by place; how many the server answered, no client knows."""
+    started_at: float = 0.0
+    """Start of the traffic, in seconds since the epoch."""
     seen_switches: list[tuple[str, float]] = field(default_factory=list)
     """Switches that were seen: (snapshot, seconds until an answer named it)."""
     snapshots: list[str] = field(default_factory=list)

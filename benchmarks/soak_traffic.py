@@ -2,12 +2,14 @@
 
 A client asks, waits, asks again, and now and then opens a new connection. If a connection ends during a request, it is
 replaced and the request sent again, and both are counted. Of an answer a digest of status, type and body is kept.
+Pages of the kind `connect` are read as browsers read them through a proxy: CONNECT, TLS, and a request in the tunnel.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from array import array
 from collections import Counter
@@ -41,6 +43,8 @@ class SoakRequest(NamedTuple):
     """Value of the label `place` under which the server counts it."""
     request_bytes: bytes
     """Bytes of the request."""
+    tunnel_host: str = ""
+    """Host to which the request goes through CONNECT and TLS; empty for a plain connection."""
 
 
 class SoakAnswer(NamedTuple):
@@ -66,6 +70,12 @@ def build_post(kind: str, place_label: str, target: str, body: object) -> SoakRe
     return SoakRequest(kind, place_label, f"{head}Content-Length: {len(encoded_body)}\r\n\r\n".encode() + encoded_body)
 
 
+def build_mcp_call(name: str, arguments: dict[str, str]) -> SoakRequest:
+    """Return a call of an MCP tool over Streamable HTTP."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    return build_post("mcp", "mcp", "/mcp", call)
+
+
 def build_requests(queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[SoakRequest]]:
     """Return all requests that clients may send, by kind."""
     encoded_queries = [quote(query) for query in queries]
@@ -82,10 +92,29 @@ def build_requests(queries: Sequence[str], urls: Sequence[str]) -> dict[str, lis
         "serper": [build_post("serper", "serper", "/serper/search", {"q": query}) for query in queries],
         "tavily": [build_post("tavily", "tavily", "/tavily/search", {"query": query}) for query in queries],
         "web": [build_get("web", "the web", url, urlsplit(url).netloc) for url in urls],
+        "mcp": [build_mcp_call("search", {"query": query}) for query in queries]
+        + [build_mcp_call("fetch", {"id": url}) for url in urls],
+        "proxy": [
+            build_get("proxy", "the web", f"http://{urlsplit(url).netloc}{_target(url)}", urlsplit(url).netloc)
+            for url in urls
+        ],
+        "connect": [
+            build_get("connect", "the web", _target(url), host)._replace(tunnel_host=host)
+            for url in urls
+            if (host := urlsplit(url).netloc)
+        ],
     }
 
 
-KIND_WEIGHTS = {"search": 30, "text": 25, "raw": 5, "find": 5, "retrieve": 3, "serper": 5, "tavily": 5, "web": 15}
+def _target(url: str) -> str:
+    """Return the path and query of a URL."""
+    return urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl() or "/"
+
+
+KIND_WEIGHTS = {
+    "search": 25, "text": 20, "raw": 5, "find": 5, "retrieve": 3, "serper": 7, "tavily": 5, "web": 8, "mcp": 12,
+    "proxy": 5, "connect": 5,
+}  # fmt: skip
 """Weights of the kinds of requests."""
 SESSION_PERCENT = 7
 """Percentage of turns that are a whole session."""
@@ -96,7 +125,9 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
+        self._transport: asyncio.Transport
         self._pending_answer: asyncio.Future[SoakAnswer] | None = None
+        self._pending_tunnel: asyncio.Future[bytes] | None = None
         self._reset()
         self.is_open = False
         self.port = 0
@@ -113,6 +144,20 @@ class Connection(asyncio.Protocol):
         async with asyncio.timeout(TIMEOUT_SECONDS):
             return await self._pending_answer
 
+    async def open_tunnel(self, host: str, tls: ssl.SSLContext) -> None:
+        """Open a tunnel to a host, and TLS in it. Raises ConnectionError, TimeoutError and ssl.SSLError."""
+        loop = asyncio.get_running_loop()
+        self._pending_tunnel = loop.create_future()
+        self._transport.write(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            head = await self._pending_tunnel
+            if not head.startswith(b"HTTP/1.1 200 "):
+                raise ConnectionError(f"CONNECT was answered {head[:80]!r}")
+            transport = await loop.start_tls(self._transport, self, tls, server_hostname=host)
+        if transport is None:
+            raise ConnectionResetError("the connection ended in the handshake")
+        self._transport = transport
+
     def close(self) -> None:
         """Drop the connection."""
         self.is_open = False
@@ -120,19 +165,23 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport and the client's port."""
-        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
+        self._transport = transport  # type: ignore[assignment]
         self.port = transport.get_extra_info("sockname")[1]
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came."""
-        self._parser.feed_data(data)
+        """Parse what came; the answer to CONNECT comes in one piece."""
+        if self._pending_tunnel and not self._pending_tunnel.done():
+            self._pending_tunnel.set_result(data)
+        else:
+            self._parser.feed_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail the pending request."""
         self.is_open = False
-        if self._pending_answer and not self._pending_answer.done():
-            self._pending_answer.set_exception(ConnectionResetError("the connection ended"))
+        for pending in (self._pending_tunnel, self._pending_answer):
+            if pending and not pending.done():
+                pending.set_exception(ConnectionResetError("the connection ended"))
 
     def _reset(self) -> None:
         """Forget the last answer."""
@@ -163,9 +212,12 @@ class Connection(asyncio.Protocol):
             self._pending_answer.set_result(answer)
 
 
-async def open_connection(port: int) -> Connection:
-    """Return a new connection to the server."""
-    return (await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port))[1]
+async def open_connection(port: int, tunnel_host: str = "", tls: ssl.SSLContext | None = None) -> Connection:
+    """Return a new connection to the server, or one through it to a host, if one is given with a TLS context."""
+    connection = (await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port))[1]
+    if tunnel_host and tls:
+        await connection.open_tunnel(tunnel_host, tls)
+    return connection
 
 
 @dataclass
@@ -193,6 +245,10 @@ class ClientObservations:
     """Sessions whose account does not fit their requests."""
     seconds_by_kind: dict[str, array[float]] = field(default_factory=dict)
     """Times of answers by kind of request, retries included."""
+    answered_at: array[float] = field(default_factory=lambda: array("d"))
+    """Times at which answers came, in seconds since the epoch."""
+    answer_seconds: array[float] = field(default_factory=lambda: array("d"))
+    """Seconds that each of these answers took, retries included."""
     first_seen_times: dict[str, float] = field(default_factory=dict)
     """Time at which each snapshot was first seen since the last switch to it."""
 
@@ -200,6 +256,8 @@ class ClientObservations:
         """Record an answer and its time in seconds."""
         self.statuses[request.place_label, answer.status] += 1
         self.seconds_by_kind.setdefault(request.kind, array("d")).append(seconds)
+        self.answered_at.append(time.time())
+        self.answer_seconds.append(seconds)
         if answer.status >= 500 or answer.status == 429:
             self.errors[f"{answer.status} to {request.kind}: {answer.body[:200]!r}"] += 1
         elif request.kind not in ("open", "account"):
@@ -217,16 +275,15 @@ class SimulatedClient:
         requests_by_kind: dict[str, list[SoakRequest]],
         observations: ClientObservations,
         connections: set[Connection],
+        tls: ssl.SSLContext,
     ) -> None:
         self._random = Random(number)
-        self._port, self._requests_by_kind, self._observations, self._connections = (
-            port,
-            requests_by_kind,
-            observations,
-            connections,
-        )
+        self._port, self._tls, self._requests_by_kind = port, tls, requests_by_kind
+        self._observations, self._connections = observations, connections
         self._kinds, self._weights = list(KIND_WEIGHTS), list(KIND_WEIGHTS.values())
         self._connection: Connection | None = None
+        self._host = ""
+        """Host at the other end of the connection's tunnel."""
         self._retry_count = 0
 
     async def run(self, is_over: Callable[[], bool], pause: float) -> None:
@@ -272,7 +329,7 @@ class SimulatedClient:
         started = time.perf_counter()
         for _ in range(RETRIES):
             try:
-                connection = await self._get_connection()
+                connection = await self._get_connection(request.tunnel_host)
                 answer = await connection.send(request_bytes or request.request_bytes)
             except (OSError, TimeoutError) as error:
                 self._observations.broken_requests.append(
@@ -289,16 +346,17 @@ class SimulatedClient:
         self._observations.lost_requests.append(f"{request.kind}: {last_error}")
         return None
 
-    async def _get_connection(self) -> Connection:
-        """Return an open connection, a new one if the current one is used up."""
-        if self._connection is None or not self._connection.is_open or not self._connection.requests_left:
-            self._close_connection()
-            self._connection = await open_connection(self._port)
-            self._connection.requests_left = self._random.randint(
-                MAX_REQUESTS_PER_CONNECTION // 3, MAX_REQUESTS_PER_CONNECTION
-            )
-            self._connections.add(self._connection)
-        return self._connection
+    async def _get_connection(self, tunnel_host: str) -> Connection:
+        """Return an open connection, a new one if the current one is used up or leads elsewhere."""
+        connection = self._connection
+        if connection is not None and connection.is_open and connection.requests_left and self._host == tunnel_host:
+            return connection
+        self._close_connection()
+        self._connection = connection = await open_connection(self._port, tunnel_host, self._tls)
+        self._host = tunnel_host
+        connection.requests_left = self._random.randint(MAX_REQUESTS_PER_CONNECTION // 3, MAX_REQUESTS_PER_CONNECTION)
+        self._connections.add(connection)
+        return connection
 
     def _close_connection(self) -> None:
         """Close the connection, if there is one."""
