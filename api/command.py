@@ -29,6 +29,7 @@ from webemu.api.proxy.listener import BACKLOG, listen
 from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
 from webemu.api.proxy.unix import open_unix_listener
 from webemu.api.runtime import batch_sharing
+from webemu.api.runtime.descriptors import raise_limit
 from webemu.api.runtime.live_snapshot import current_id, describe_reader, find_problem
 from webemu.api.runtime.ray_cluster import serve_on_ray
 from webemu.api.runtime.supervisor import Server, Supervisor
@@ -186,6 +187,7 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
     _require_collection(config, wait)
     config = store_policies(config)
     ensure_authority(config.root)
+    raise_limit()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
     with ExitStack() as stack:
         for path in [*([config.socket_path] if config.socket_path else []), *paths]:

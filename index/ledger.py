@@ -8,9 +8,11 @@ a killed process loses nothing.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -20,7 +22,12 @@ import lmdb
 
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.ledger import BudgetKind, Impression, SessionUsage, StartedStep
+from webemu.emulator.logs import LogRateLimiter, event_extra
 from webemu.index.created_folders import folder_maker
+from webemu.index.descriptors import choose_advice
+
+log = logging.getLogger("webemu.ledger")
+_log_limiter = LogRateLimiter()
 
 MAP_SIZE = 64 << 30
 """Largest size of the file in bytes; it grows as it fills."""
@@ -64,19 +71,21 @@ class SessionLedger:
         self._make_folder = folder_maker(folder)
         self._env: lmdb.Environment | None = None
 
-    def _transaction(self, write: bool = False) -> lmdb.Transaction:
-        """Begin a transaction. Raises LedgerError if the database cannot be opened or locked."""
+    @contextmanager
+    def _transaction(self, write: bool = False) -> Iterator[lmdb.Transaction]:
+        """Open a transaction, which is committed when the context ends.
+
+        Raises:
+            LedgerError: the database cannot be opened, locked or written.
+        """
         try:
             if self._env is None:
                 self._make_folder()
                 self._env = _open_environment(self._folder)
-            return self._env.begin(write=write)
+            with self._env.begin(write=write) as txn:
+                yield txn
         except (lmdb.Error, OSError) as error:
-            is_taken = os.strerror(errno.EAGAIN) in str(error)  # LMDB has no error class of its own for this
-            action = _SHARE_PIDS if is_taken else "make room on the disk, and check the permissions of the folder"
-            raise LedgerError(
-                "the session storage cannot be used", action=action, location=f"{self._folder}: {error}"
-            ) from error
+            raise _to_ledger_error(self._folder, error) from error
 
     def save_session(self, session: str, record: bytes) -> None:
         """Store a session whose id is known, unless it exists."""
@@ -147,6 +156,19 @@ class SessionLedger:
                     break
                 step_entries.append(bytes(value))
         return step_entries
+
+
+def _to_ledger_error(folder: Path, cause: Exception) -> LedgerError:
+    """Return why the session storage cannot be used, and log it: the client sees no path."""
+    action = "make room on the disk, and check the permissions of the folder"
+    if os.strerror(errno.EAGAIN) in str(cause):  # LMDB has no error class of its own for this
+        action = _SHARE_PIDS
+    action = choose_advice(cause, action)
+    error = LedgerError("the session storage cannot be used", action=action, location=f"{folder}: {cause}")
+    if (left_out := _log_limiter.suppressed_count()) is not None:
+        log_fields = event_extra("ledger_unavailable", why=str(cause), action=action, left_out=left_out)
+        log.error("%s: %s", error, action, extra=log_fields)
+    return error
 
 
 def _session_key(letter: str, session: str, suffix: bytes | None = None) -> bytes:

@@ -12,6 +12,7 @@ from webemu.emulator.errors import PayloadError
 from webemu.emulator.logs import LogRateLimiter, event_extra
 from webemu.emulator.types import Capture, Payload
 from webemu.index.codings import decode_content, detect_coding
+from webemu.index.descriptors import choose_advice
 from webemu.index.files import WarcFilePool
 from webemu.index.http import find_head, parse_response
 from webemu.index.record_head import RecordHeaders, first_header, parse_message, parse_record_headers, read_target_url
@@ -45,7 +46,7 @@ def read_block(
         raise _missing_payload(
             f"the WARC file of the capture cannot be read: {error.strerror}",
             path,
-            "restore it, or run `webemu ingest` on it where it is now",
+            choose_advice(error, "restore it, or run `webemu ingest` on it where it is now"),
         ) from error
     record = stored_bytes
     if stored_bytes.startswith(b"\x1f\x8b"):
@@ -96,7 +97,7 @@ def read_pieces(files: WarcFilePool, path: str, offset: int, length: int) -> Ite
             piece = files.read(path, offset, min(length, _PIECE_BYTES))
         except OSError as error:
             raise _missing_payload(
-                f"the WARC file cannot be read: {error.strerror}", path, "restore the file"
+                f"the WARC file cannot be read: {error.strerror}", path, choose_advice(error, "restore the file")
             ) from error
         if not piece:
             return

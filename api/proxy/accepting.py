@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
+import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -18,6 +20,7 @@ from typing import Any
 
 import uvloop
 
+from webemu.api.runtime.descriptors import count_for_connections, find_free, read_limit
 from webemu.emulator.logs import event_extra
 
 log = logging.getLogger("webemu.serve")
@@ -28,6 +31,8 @@ connections need not wait for a whole burst, or for another worker that listens 
 """
 PAUSE_SECONDS = 0.5
 """Seconds until the next attempt when the system has no file descriptors or memory left for a connection."""
+REPEAT_SECONDS = 10.0
+"""Seconds until the log says again that no connection can be accepted."""
 _EXHAUSTED_ERRORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """System errors that say that a resource for connections is used up."""
 
@@ -57,15 +62,20 @@ class Acceptor:
         self._loop, self._factory, self._listener = loop, protocol_factory, listener
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._logged_at = -math.inf
         self._is_open = True
         listener.setblocking(False)
         listener.listen(backlog)
         loop.add_reader(listener, self._accept)
 
     def _accept(self) -> None:
-        """Accept the connections that wait, up to the limit of one iteration."""
+        """Accept the connections that wait, up to the limit of one iteration, while descriptors are left."""
+        limit = count_for_connections()
         for _ in range(MAX_ACCEPTS_PER_TURN):
             try:
+                if find_free(self._listener.fileno()) >= limit:
+                    self._pause(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+                    return
                 connection, _address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
@@ -93,8 +103,14 @@ class Acceptor:
 
     def _pause(self, error: OSError) -> None:
         """Stop watching the socket for a while: it would stay readable, and the loop would do nothing else."""
-        message = "no connection can be accepted: %s; raise the limit (ulimit -n) or let clients keep fewer open"
-        log.error(message, error.strerror, extra=event_extra("accept_failed", error=error.strerror))
+        if self._loop.time() >= self._logged_at + REPEAT_SECONDS:
+            self._logged_at, limit = self._loop.time(), read_limit()
+            message = (
+                "no connection can be accepted: %s: connections have all of the %d descriptors but %d, which are kept "
+                "for files; raise the limit (ulimit -n), or let clients keep fewer connections open"
+            )
+            log_fields = event_extra("accept_failed", error=error.strerror, limit=limit)
+            log.error(message, error.strerror, limit, limit - count_for_connections(), extra=log_fields)
         self._loop.remove_reader(self._listener)
         self._timer = self._loop.call_later(PAUSE_SECONDS, self._resume)
 

@@ -10,7 +10,6 @@ import asyncio
 import errno
 import logging
 import re
-import resource
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +18,7 @@ from time import perf_counter
 from weakref import WeakValueDictionary
 
 from webemu.api.runtime.batch_sharing import from_environment
+from webemu.api.runtime.descriptors import read_limit
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World, WorldHooks
@@ -66,8 +66,7 @@ def to_client_error(collection: Path, error: Exception) -> EmulatorError:
     path.
     """
     if is_out_of_files(error):
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        message = f"no file can be opened: all {limit} descriptors are in use (EMFILE)"
+        message = f"no file can be opened: all {read_limit()} descriptors are in use (EMFILE)"
         return SnapshotError(message, action="raise ulimit -n")
     if not isinstance(error, EmulatorError):
         action, location = "webemu snapshots verify", f"{collection}: {error!r}"

@@ -96,7 +96,7 @@ async def main():
     clients = [socket.create_connection(listener.getsockname(), timeout=30) for _ in range(40)]
     for client in clients[20:]:
         client.sendall(b"hello")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(clients) + 20, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(clients) + 40, hard))
     await asyncio.sleep(0.2)
     assert Greeter.connections < 40, Greeter.connections
     for client in clients[:20]:

@@ -1,5 +1,7 @@
 """The log of a server: all events as JSON, and as text those that a person should look at."""
 
+import errno
+import http.client
 import json
 import logging
 import os
@@ -19,9 +21,11 @@ import pytest
 
 from tests.api.conftest import Ask, SmallWorld, asking
 from webemu.api.app import create_app
+from webemu.api.runtime.live_snapshot import to_client_error
 from webemu.emulator.config import Config
 from webemu.emulator.logs import MAX_LINES_PER_SECOND, JsonFormatter, TextFormatter
 from webemu.emulator.trace import Trace
+from webemu.index.descriptors import choose_advice
 from webemu.index.manifest import set_current
 from webemu.index.open import open_world
 from webemu.index.traces import TraceWriter, read_traces
@@ -119,24 +123,45 @@ def test_a_unix_socket_is_told_by_its_path(tmp_path: Path, grow: Grow) -> None:
         server.process.wait(PATIENCE)
 
 
-def test_descriptors_that_are_used_up_are_named_and_not_the_snapshot(tmp_path: Path, grow: Grow) -> None:
+def test_connections_that_use_up_descriptors_leave_some_for_requests(tmp_path: Path, grow: Grow) -> None:
     folder = tmp_path / "root" / "c"
     grow(folder, 1, "river port")
     server = Logged(folder, tmp_path / "log")
     try:
         (started,) = server.wait_for("worker_started", 1)
         port = int(server.lines("server_started")[0]["listening"][0].rpartition(":")[2])
-        limit = psutil.Process(started["pid"]).num_fds() + 20
+        first = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        first.connect()
+        limit = psutil.Process(started["pid"]).num_fds() + 40
         resource.prlimit(started["pid"], resource.RLIMIT_NOFILE, (limit, limit))
         with ExitStack() as stack:
             for _ in range(60):
                 stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
-            (event,) = server.wait_for("snapshot_unavailable", 1)
-        assert f"all {limit} descriptors are in use" in event["message"]
-        assert "verify" not in event["message"]
+            (event,) = server.wait_for("accept_failed", 1)
+            assert psutil.Process(started["pid"]).num_fds() < limit - 10
+            for path in ("/metrics", "/v1/search?q=port", "/s/wp-e30/v1/search?q=river", "/v1/stats"):
+                first.request("GET", path)
+                answer = first.getresponse()
+                assert (answer.status, bool(answer.read())) == (200, True), path
+        assert event["limit"] == limit
+        assert "ulimit -n" in event["message"]
+        later = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        later.request("GET", "/health")
+        assert later.getresponse().status == 200
+        assert server.lines("snapshot_unavailable", "defect", "request_failed") == []
+        assert len(server.lines("accept_failed")) == 1
     finally:
         server.process.terminate()
         server.process.wait(PATIENCE)
+
+
+def test_a_snapshot_is_not_blamed_for_missing_descriptors(tmp_path: Path) -> None:
+    cause = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    error = to_client_error(tmp_path, cause)
+    assert "descriptors are in use" in error.message
+    assert error.action == "raise ulimit -n"
+    assert "ulimit -n" in choose_advice(cause, "restore it")
+    assert choose_advice(OSError(errno.ENOENT, os.strerror(errno.ENOENT)), "restore it") == "restore it"
 
 
 def test_a_defect_is_told_with_the_number_that_the_asker_has(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:

@@ -170,3 +170,37 @@ def test_the_clickstream_says_where_from() -> None:
         "u2\tu3\tlink\t1",
         "u3\tu4\tother\t1",
     ]
+
+
+FULL = """
+import logging, resource, sys
+from pathlib import Path
+from webemu.index.ledger import LedgerError, SessionLedger
+
+logging.basicConfig(format="%(message)s")
+ledger = SessionLedger(Path(sys.argv[1]))
+ledger.start_step("s", b"first")
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, hard))  # as if the disk were full
+failures = []
+for step in range(1000):
+    try:
+        ledger.finish_step("s", step, b"x" * 100, {}, {})
+    except LedgerError as error:
+        failures.append(error)
+assert failures
+assert {(error.status, error.reason) for error in failures} == {(503, "ledger-unavailable")}
+assert all("make room on the disk" in error.action and sys.argv[1] not in error.message for error in failures)
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+assert ledger.start_step("s", b"second").number == 2
+ledger.finish_step("s", 5000, b"after", {}, {})
+assert ledger.entries("s", 5000, 1) == [b"after"]
+"""
+
+
+def test_a_full_disk_is_named_and_what_comes_after_it_is_stored(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(tmp_path / "sessions")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert 1 <= done.stderr.count("the session storage cannot be used") <= 50
+    assert "make room on the disk" in done.stderr
