@@ -10,6 +10,9 @@ from typing import Any
 import psutil
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# As docs/cluster.md says of busy machines; else proxies that are late are killed, with the connections that they have.
+os.environ["RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"] = "60"
+os.environ["RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S"] = "60"
 CPUS = 3
 """The number of processors of each node, as Ray counts them."""
 MEMORY = 150 << 20

@@ -50,11 +50,18 @@ def serving(root: Path, *options: str) -> Iterator[httpx.Client]:
         assert process.stdout
         assert "webemu:" in process.stdout.readline(), "the server's error is in the captured stderr"
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
-            until(lambda: client.get("/health").status_code == 200)
+            until(lambda: is_up(client))
             yield client
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+def is_up(client: httpx.Client) -> bool:
+    """Return True if the server answers; a proxy that is late is killed with the connections that it has."""
+    with suppress(httpx.TransportError):
+        return client.get("/health").status_code == 200
+    return False
 
 
 def copies(client: httpx.Client) -> set[int]:
@@ -66,8 +73,10 @@ def copies(client: httpx.Client) -> set[int]:
 def are_on_both(client: httpx.Client, node: Node) -> bool:
     """Return True if the second node has a copy, and the first one too."""
     second = {process.pid for process in node.running()}
-    first_copies = copies(client)
-    return bool(first_copies & second and first_copies - second)
+    with suppress(httpx.TransportError):
+        first_copies = copies(client)
+        return bool(first_copies & second and first_copies - second)
+    return False
 
 
 def asks(client: httpx.Client) -> list[str]:
