@@ -15,6 +15,7 @@ from webemu.emulator import urls
 from webemu.emulator.folding import fold, fold_words
 from webemu.emulator.ngrams import hash_ngrams, normalize_text
 from webemu.emulator.policy import Blocked
+from webemu.emulator.similarity import SimilarTexts
 
 MAX_DEPTH = 4
 """Maximum number of percent-encoding layers searched for a URL inside a URL."""
@@ -33,13 +34,15 @@ _INNER_HOST = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
 class Blocklist:
     """The block rules of one policy, compiled for fast checks."""
 
-    def __init__(self, blocked: Blocked) -> None:
+    def __init__(self, blocked: Blocked, similar: SimilarTexts | None = None) -> None:
+        """Compile the rules; `similar` has the texts that `blocked.similar` names (`webemu.emulator.similar_pages`)."""
         self._domains = frozenset(_host_from_user_text(one) for one in blocked.domains) - {""}
         self._url_keys = frozenset(key for url in blocked.urls for key in _lookup_keys(urls.parse_user_url(url)))
         self._pattern = _compile_patterns(blocked.patterns)
         self._folded, self._worded, self._plain = _sort_texts(blocked.texts)
         self._ngrams = frozenset(one.lower().strip() for one in blocked.ngrams)
-        self.checks_text = bool(self._folded or self._worded or self._plain or self._ngrams)
+        self._similar = similar or SimilarTexts(())
+        self.checks_text = bool(self._folded or self._worded or self._plain or self._ngrams or self._similar)
         """True if the policy blocks by page content, so that texts have to be checked."""
         self.blocks_url = lru_cache(1 << 16)(self._blocks_url_or_inner)
 
@@ -63,7 +66,7 @@ class Blocklist:
         return self._pattern is not None and any(map(self._pattern.fullmatch, (url, unquote(url))))
 
     def blocks_text(self, text: str) -> bool:
-        """True if a text contains a blocked text or a blocked run of words.
+        """True if a text contains a blocked text or a blocked run of words, or holds most of a text of `similar`.
 
         Blocked texts are found in any disguise that `webemu.emulator.folding` sees through, and backwards.
         """
@@ -71,6 +74,7 @@ class Blocklist:
             (bool(self._folded) and self._folded.occur_in(fold(text)))
             or (bool(self._worded) and self._worded.occur_in(fold_words(text)))
             or (bool(self._plain) and self._plain.occur_in(normalize_text(text)))
+            or (bool(self._similar) and self._similar.are_held_by(text))
             or (bool(self._ngrams) and any(one in self._ngrams for one in hash_ngrams(text)))
         )
 

@@ -17,6 +17,7 @@ from typing import Literal
 from webemu.emulator import json_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.similar_pages import check_similar
 from webemu.emulator.snippet_style import SNIPPET_STYLES, SnippetStyle, find_snippet_style
 from webemu.emulator.surrogates import is_utf8_encodable
 from webemu.emulator.weather import FAIR, LATENCY_KINDS, RATES, Latency, Weather
@@ -37,6 +38,10 @@ class Blocked:
     """Blocked whole URLs, with `*` for anything; case is ignored; a pattern without a scheme matches any scheme."""
     texts: tuple[str, ...] = ()
     """Block pages that contain one of these texts; case and whitespace are ignored."""
+    similar: tuple[str, ...] = ()
+    """Block pages that hold half of one of these texts or more; a URL stands for the pages that were captured there
+    (`webemu.emulator.similar_pages`).
+    """
     ngrams: tuple[str, ...] = ()
     """Block pages that contain a run of 13 words with one of these hashes (`webemu.emulator.ngrams`)."""
 
@@ -127,7 +132,9 @@ def _parse_blocked(value: object) -> Blocked:
     """Return the block rules of a JSON object."""
     names = [field.name for field in fields(Blocked)]
     members = _check_members(value, "blocked.", set(names))
-    return Blocked(**{name: _check_texts(members.get(name) or [], f"blocked.{name}") for name in names})
+    blocked = Blocked(**{name: _check_texts(members.get(name) or [], f"blocked.{name}") for name in names})
+    check_similar(blocked.similar)
+    return blocked
 
 
 def _parse_budget(value: object) -> Budget:

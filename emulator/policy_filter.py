@@ -18,6 +18,7 @@ from webemu.emulator.errors import PayloadError
 from webemu.emulator.policy import Policy
 from webemu.emulator.ports import Column, DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
+from webemu.emulator.similar_pages import read_similar
 from webemu.emulator.types import Archive, Capture
 from webemu.emulator.warc_range import read_allowed_records, written_at
 from webemu.emulator.world import World
@@ -33,8 +34,10 @@ MAX_SCAN_DEPTH = 1024
 
 
 def apply_policy(world: World, policy: Policy) -> World:
-    """Return the world under a policy; the same world if the policy blocks nothing. Raises BadRequest for an unknown
-    engine.
+    """Return the world under a policy; the same world if the policy blocks nothing.
+
+    Raises:
+        BadRequest: the policy names an unknown engine, or in `blocked.similar` a page that cannot be compared.
     """
     world = world.with_engine(policy.engine) if policy.engine else world
     if not policy.restricts_content:
@@ -49,7 +52,7 @@ class BlockChecker:
     """Decides whether captures and pages are blocked."""
 
     def __init__(self, page_store: PageStore, policy: Policy) -> None:
-        self.blocklist = Blocklist(policy.blocked)
+        self.blocklist = Blocklist(policy.blocked, read_similar(policy.blocked.similar, page_store))
         self.cutoff = None if policy.as_of is None else int(policy.as_of.timestamp())
         """Captures later than this (seconds since the epoch) do not exist; None for no limit."""
         self._page_store = page_store

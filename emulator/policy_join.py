@@ -53,6 +53,7 @@ def _join_blocked(limits: Blocked, named: Blocked) -> Blocked:
         urls=_union(limits.urls, named.urls),
         patterns=_union(limits.patterns, named.patterns),
         texts=_union(limits.texts, named.texts),
+        similar=_union(limits.similar, named.similar),
         ngrams=_union(limits.ngrams, named.ngrams),
     )
 

@@ -127,8 +127,8 @@ class SessionStore:
         }
 
     def can_open_inline(self, policy: Policy) -> bool:
-        """True if no files must be opened for a session with this policy."""
-        return self._worlds.is_open(policy, "")
+        """True if no files must be opened, and no pages read, for a session with this policy."""
+        return self._worlds.is_open(policy, "") and not policy.blocked.similar
 
     def _snapshot(self, policy: Policy) -> str:
         """Return the id of the snapshot for a new session, opening it."""

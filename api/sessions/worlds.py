@@ -42,7 +42,8 @@ class WorldCache:
 
         Raises:
             SnapshotError: the snapshot is gone, or none is open.
-            BlockingIOError: `wait` is False, and files must be opened.
+            BadRequest: the policy cannot hold on this snapshot (`webemu.emulator.policy_filter.apply_policy`).
+            BlockingIOError: `wait` is False, and files must be opened, or pages read for `blocked.similar`.
         """
         if not wait and not self.is_open(policy, snapshot):
             raise BlockingIOError
@@ -50,13 +51,17 @@ class WorldCache:
         is_restricted = policy.restricts_content or policy.engine
         key = (world, (policy.blocked, policy.as_of, policy.engine) if is_restricted else None)
         with self._lock:
+            if (cached := self._worlds.get(key)) is not None:
+                self._worlds.move_to_end(key)
+                return cached
+        if not wait and policy.blocked.similar:
+            raise BlockingIOError
+        limited = apply_policy(world, policy)
+        with self._lock:
             if (cached := self._worlds.get(key)) is None:
-                is_slow = bool(policy.blocked.texts or policy.blocked.ngrams)
-                cached = self._worlds[key] = CachedWorld(
-                    apply_policy(world, policy), next(self._names), self._compute_cache, is_slow
-                )
+                is_slow = bool(policy.blocked.texts or policy.blocked.similar or policy.blocked.ngrams)
+                cached = self._worlds[key] = CachedWorld(limited, next(self._names), self._compute_cache, is_slow)
                 self._evict()
-            self._worlds.move_to_end(key)
         return cached
 
     def get_sessionless(self) -> CachedWorld:

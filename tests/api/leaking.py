@@ -18,6 +18,8 @@ TOKEN = "quillmarble"
 """Stands in the address, the title and the text of everything that is blocked, and of nothing else."""
 SECRET_SENTENCE = "The tide bell of Aldmere rang thirteen times before the flood took the lower quay."
 RUN = "in the year of the great fog nine keepers of the northern light went down to the sea and were not seen again"
+TOLD_STORY = "Old people of the coast say that a bell was cast for the tower from the guns of a ship, and rang once"
+RETOLD_STORY = TOLD_STORY.replace("Old people", "Fishermen").replace("guns", "anchors")
 OPEN = "https://open.example"
 WIKI = "https://wiki.example"
 MARKS = '<meta name="generator" content="MediaWiki 1.43.0">'
@@ -52,6 +54,7 @@ BLOCKED = [
     CaptureSpec(f"{OPEN}/text/{TOKEN}", page(SECRET_SENTENCE), 2),
     CaptureSpec(f"{OPEN}/plain/{TOKEN}.txt", f"{TOKEN} harbour bell. {SECRET_SENTENCE}", 2, mime="text/plain"),
     CaptureSpec(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
+    CaptureSpec(f"{OPEN}/similar/{TOKEN}", page(RETOLD_STORY), 2),
     CaptureSpec(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
     CaptureSpec(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
     CaptureSpec("https://arxiv.org/abs/2401.00001", paper(arxiv_id="2401.00001", doi="10.48550/2401.00001"), 2),
@@ -74,6 +77,7 @@ POLICY: dict[str, Any] = {
         "urls": [f"http://www.open.example/url/{TOKEN}/", f"{OPEN}/lost", f"{WIKI}/wiki/{TOKEN.title()}"],
         "patterns": ["open.example/answers/*"],
         "texts": ["  the TIDE bell of aldmere rang\nthirteen times "],
+        "similar": [TOLD_STORY],
         "ngrams": list(hash_ngrams(RUN)),
     },
 }

@@ -103,7 +103,11 @@ def test_nothing_odd_is_a_failure(app: App, place: Place, caplog: pytest.LogCapt
 
 POLICIES = [
     *({name: odd} for name in ("task", "rollout", "snapshot", "as_of", "engine") for odd in TEXTS),
-    *({"blocked": {name: [odd]}} for name in ("domains", "urls", "patterns", "texts", "ngrams") for odd in TEXTS),
+    *(
+        {"blocked": {name: [odd]}}
+        for name in ("domains", "urls", "patterns", "texts", "similar", "ngrams")
+        for odd in TEXTS
+    ),
     *({name: odd} for name in ("seed", "marks", "budget", "weather", "blocked") for odd in VALUES),
 ]
 
