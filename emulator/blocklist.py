@@ -70,11 +70,12 @@ class Blocklist:
 
         Blocked texts are found in any disguise that `webemu.emulator.folding` sees through, and backwards.
         """
+        words = fold_words(text) if self._folded or self._worded or self._similar else ""
         return (
-            (bool(self._folded) and self._folded.occur_in(fold(text)))
-            or (bool(self._worded) and self._worded.occur_in(fold_words(text)))
+            (bool(self._folded) and self._folded.occur_in(words.replace(" ", "")))
+            or (bool(self._worded) and self._worded.occur_in(words))
             or (bool(self._plain) and self._plain.occur_in(normalize_text(text)))
-            or (bool(self._similar) and self._similar.are_held_by(text))
+            or (bool(self._similar) and self._similar.are_held_by(words))
             or (bool(self._ngrams) and any(one in self._ngrams for one in hash_ngrams(text)))
         )
 

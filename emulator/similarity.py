@@ -31,7 +31,7 @@ _LETTER_WITHOUT_SPACES = re.compile(
 class SimilarTexts:
     """A set of texts that are looked for together.
 
-    SimilarTexts([list_runs(article)]).are_held_by(page)    # True if the page holds half of the article or more
+    SimilarTexts([list_runs(article)]).are_held_by(fold_words(page))    # True if the page holds half of the article
     """
 
     def __init__(self, runs_of_texts: Iterable[Sequence[int]]) -> None:
@@ -52,22 +52,22 @@ class SimilarTexts:
     def __bool__(self) -> bool:
         return bool(self._numbers_by_run)
 
-    def are_held_by(self, text: str) -> bool:
-        """True if the text holds at least half of the runs of any of the set."""
+    def are_held_by(self, folded_words: str) -> bool:
+        """True if a text holds at least half of the runs of any of the set. It is given as `fold_words` folds it."""
         numbers_by_run = self._numbers_by_run
-        held_runs = numbers_by_run.keys() & set(_hash_runs(text))
+        held_runs = numbers_by_run.keys() & set(_hash_runs(folded_words))
         counts = Counter(number for run in held_runs for number in numbers_by_run[run])
         return any(count >= self._needed_runs[number] for number, count in counts.items())
 
 
 def list_runs(text: str) -> list[int]:
     """Return the hashes of the different runs of a text in the order of the text. They differ between processes."""
-    return list(dict.fromkeys(_hash_runs(text)))
+    return list(dict.fromkeys(_hash_runs(fold_words(text))))
 
 
 def has_enough_words(text: str) -> bool:
     """True if a text has the words that it takes to compare it."""
-    return len(_split_words(text)) >= MIN_WORDS
+    return len(_split_words(fold_words(text))) >= MIN_WORDS
 
 
 def measure_resemblance(first: set[int], second: set[int]) -> float:
@@ -75,12 +75,12 @@ def measure_resemblance(first: set[int], second: set[int]) -> float:
     return len(first & second) / max(1, len(first | second))
 
 
-def _hash_runs(text: str) -> Iterator[int]:
-    words = _split_words(text)
+def _hash_runs(folded_words: str) -> Iterator[int]:
+    words = _split_words(folded_words)
     return map(hash, zip(*(words[start:] for start in range(RUN_WORDS)), strict=False))
 
 
-def _split_words(text: str) -> list[str]:
-    """Return the words of a text as `webemu.emulator.folding` compares them."""
-    words = fold_words(text)
-    return (words if words.isascii() else _LETTER_WITHOUT_SPACES.sub(r" \1 ", words)).split()
+def _split_words(folded_words: str) -> list[str]:
+    """Return the words of a folded text; letters of scripts without spaces are words of their own."""
+    is_spaced = folded_words.isascii()
+    return (folded_words if is_spaced else _LETTER_WITHOUT_SPACES.sub(r" \1 ", folded_words)).split()
