@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES
-from webemu.api.services import native
+from webemu.api.services import native, openapi_services
 from webemu.api.services.models import (
     API_MODELS,
     ErrorAnswer,
@@ -38,10 +38,15 @@ from webemu.emulator.snippet_style import SNIPPET_STYLES
 from webemu.emulator.types import VIEWS
 
 DESCRIPTION = """The web, emulated from a crawl. Every answer names the snapshot it was made from; the same snapshot and
-the same request give the same bytes. Times are UTC: RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss`."""
+the same request give the same bytes. Times are UTC: RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss`.
+
+Every address may follow `/s/SESSION`, which answers it under the policy of a session. Some clients of services ask at
+the root, without the service's prefix; they are recognised by what they send."""
 """Introduction shown at the top of `/docs`."""
 
 
+NATIVE_TAG = "Native API"
+"""Group of the operations of the native API."""
 _SESSION_MODELS = (SessionPolicy, OpenedSession, SessionReport)
 _TIME_SCHEMA = {"type": "string", "examples": ["2024-11-30"]}
 _TEXT_SCHEMA = {"type": "string"}
@@ -143,9 +148,12 @@ def build_document() -> dict[str, object]:
     paths: dict[str, dict[str, object]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method] = _build_operation(route)
+    for operation in openapi_services.list_operations():
+        paths.setdefault(operation.path, {})[operation.method] = openapi_services.build_operation(operation)
     return {
         "openapi": "3.1.0",
         "info": {"title": "webemu", "version": "1", "description": DESCRIPTION},
+        "tags": [{"name": NATIVE_TAG, "description": "docs/api.md"}, *openapi_services.list_tags()],
         "paths": paths,
         "components": {"schemas": schemas["$defs"]},
     }
@@ -157,6 +165,7 @@ def _build_operation(route: DocumentedRoute) -> dict[str, object]:
     if route.answer is FetchAnswer:  # with format=raw
         content["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
     operation: dict[str, object] = {
+        "tags": [NATIVE_TAG],
         "summary": route.summary,
         "responses": {
             "201" if route.answer is OpenedSession else "200": {"description": "The answer", "content": content},
