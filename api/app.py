@@ -35,8 +35,9 @@ from webemu.api.runtime.batch_sharing import peers_folder as siblings_folder
 from webemu.api.runtime.cache import Cache
 from webemu.api.runtime.live_snapshot import READER, LiveSnapshot
 from webemu.api.runtime.load_shedding import WORK_CLOCK
+from webemu.api.runtime.quota import Quota
 from webemu.api.runtime.thread_pool import ThreadPool
-from webemu.api.services.native_api import NativeApi, decline_inline
+from webemu.api.services.native_api import NEVER_SHED_PATHS, NativeApi, decline_inline
 from webemu.api.services.openapi import DESCRIPTION, add_docs
 from webemu.api.services.own_hosts import is_for_this_server, is_own_host
 from webemu.api.services.registry import build_services
@@ -60,6 +61,8 @@ from webemu.index.traces import TraceWriter
 
 log = logging.getLogger("webemu.serve")
 
+COUNTED = "webemu.counted"
+"""Key of an ASGI scope: True for a request that was counted against the quota."""
 GC_THRESHOLD = 20_000
 """Allocations before the garbage collector looks for reference cycles. A request leaves no cycles but creates hundreds
 of objects, so Python's low default would collect during almost every request.
@@ -85,6 +88,7 @@ class App:
         counters.sections["reader"] = lambda: READER
         world_cache = WorldCache(live_snapshot.open, live_snapshot.is_open, cache)
         self._rules = open_rules(config, ledger)
+        self._quota = Quota(config.requests_per_minute, config.megabytes_per_day, siblings_folder())
         session_handler = SessionHandler(ledger, world_cache, self._traces, pool, counters.record_session)
         self._web = Web(
             live_snapshot, build_services(config.accepted_keys), pool, counters, slow_requests, session_handler
@@ -100,7 +104,8 @@ class App:
         )
         self.fastapi = _build_fastapi(self._native, self._lifespan)
         """Native API and documentation."""
-        try_inline = self._native.try_inline if self._rules.are_all_open else decline_inline
+        is_open = self._rules.are_all_open and not self._quota.is_limited
+        try_inline = self._native.try_inline if is_open else decline_inline
         self.doors = ProxyHooks(self.serve_web, self._web.is_captured_host, TlsContextCache(config.root), try_inline)
         """Functions that the protocols of `webemu.api.proxy` need; they find them under this attribute."""
         self._host_networks = config.host_networks
@@ -123,13 +128,22 @@ class App:
 
         Services may recognise their requests by the body, and those of a session are answered under its policy.
         """
-        scope = self._rules.annotate(scope)
+        scope, send = self._prepare(scope, send, scope["path"] in NEVER_SHED_PATHS)
         if scope["path"].startswith(SESSION_PREFIX):
             scope = strip_session_prefix(scope)
         has_policy = has_session(scope["headers"]) or (RULES in scope and scope["path"] in ROUTES)
         is_native = self._native.has_path(scope["path"]) and not has_policy
         if is_native or not await self._web.serve_own_host(scope, receive, send):
             await self.fastapi(scope, receive, send)
+
+    def _prepare(self, scope: Scope, send: Send, is_exempt: bool = False) -> tuple[Scope, Send]:
+        """Return a request with the rules of its listener, and counted against the quota unless it is exempt; once,
+        though one that names this server may come here twice.
+        """
+        scope = self._rules.annotate(scope)
+        if not self._quota.is_limited or is_exempt or COUNTED in scope:
+            return scope, send
+        return self._quota.apply({**scope, COUNTED: True}, send)
 
     def _render_error(self, error: EmulatorError) -> ApiResponse:
         return render_error_response(error, self._live_snapshot.snapshot)
@@ -138,7 +152,7 @@ class App:
         """Serve a request that arrived for the emulated web: as a captured page, or as this server's own if it names
         this server and the URL was not captured.
         """
-        scope = self._rules.annotate(scope)
+        scope, send = self._prepare(scope, send)
         door = self if is_for_this_server(scope, self._ports) and not self._web.has_capture(scope) else self._web
         await door(scope, receive, send)
 

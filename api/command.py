@@ -33,12 +33,14 @@ from webemu.api.runtime.descriptors import raise_limit
 from webemu.api.runtime.live_snapshot import current_id, describe_reader, find_problem
 from webemu.api.runtime.ray_cluster import serve_on_ray
 from webemu.api.runtime.supervisor import Server, Supervisor
+from webemu.api.runtime.tenants import run_tenants
 from webemu.api.sessions.listening import NO_POLICY
-from webemu.emulator.config import Config, load_config
+from webemu.emulator.config import Config, list_tenants, load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.emulator.logs import event_extra, logging_config
 from webemu.emulator.options import RootOption
+from webemu.emulator.tenants import NO_TENANT
 
 log = logging.getLogger("webemu.serve")
 
@@ -121,6 +123,10 @@ PartsOption = Annotated[
         help="With --ray: number of partitions that `webemu snapshots split` made; each gets two replicas.", min=2
     ),
 ]
+TenantOption = Annotated[
+    str | None,
+    typer.Option(help="Serve this tenant of webemu.toml alone. [default: each tenant that is there, on its own port]"),
+]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for a collection that does not exist yet.")]
 ParentOption = Annotated[int, typer.Option(hidden=True, help="Process id; the server stops when that process ends.")]
 
@@ -140,6 +146,7 @@ def serve(
     listen_at: Annotated[list[str] | None, ListenOption] = None,
     require_session: RequireSessionOption = None,
     open_to_all: OpenOption = None,
+    tenant: TenantOption = None,
     log_format: LogFormatOption = None,
     ray: RayOption = None,
     parts: PartsOption = None,
@@ -158,12 +165,16 @@ def serve(
       webemu serve --collection mine --ray auto --workers 4
       webemu serve --collection mine --policy blocked.json
       webemu serve --collection mine --listen 127.0.0.1:8801=blocked.json     agents at 8801, the trainer at 8800
+      webemu serve                                       each tenant of webemu.toml (docs/settings.md)
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     flags |= {"dns_port": dns_port, "dns_networks": dns_networks, "workers": workers, "cache_mb": cache_mb}
     flags |= {"log_format": log_format, "policy": policy, "require_session": require_session}
-    flags |= {"open": open_to_all, "listen": ",".join(listen_at) if listen_at else None}
+    flags |= {"open": open_to_all, "listen": ",".join(listen_at) if listen_at else None, "tenant": tenant}
     config = load_config(flags)
+    if config.tenant == NO_TENANT and (tenants := list_tenants()):
+        run_tenants(tenants, [name for name, value in {**flags, "ray": ray}.items() if value is not None], wait, parent)
+        return
     if ray:
         _require_collection(config, wait)
         serve_on_ray(ray, store_policies(config), parts)
@@ -196,6 +207,7 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
         # Worker processes read their configuration from the environment: see `webemu.api.app.from_environment`.
         for field in fields(config):
             os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
+        os.environ["WEBEMU_TENANT"] = NO_TENANT  # its settings are among these
         if parent:
             threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
         with suppress(KeyboardInterrupt):
@@ -280,7 +292,8 @@ def print_addresses(config: Config, listeners: list[socket.socket]) -> None:
     hint = f"   try: curl '{address}/v1/search?q=river'"
     if obstacle:
         status, hint = f"nothing is served: {obstacle[0]}", ""
-    print(f"webemu: {config.collection} ({status}) on {address}{hint}", flush=True)
+    owner = "" if config.tenant == NO_TENANT else f"tenant {config.tenant}, "
+    print(f"webemu: {owner}{config.collection} ({status}) on {address}{hint}", flush=True)
     if obstacle:
         print(f"  -> {obstacle[1]}", file=sys.stderr)
     ports = [str(listener.getsockname()[1]) for listener in listeners[1:]]

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.listener_policies import BoundListener, parse_listeners
 from webemu.emulator.logs import LOG_FORMATS
+from webemu.emulator.tenants import NO_TENANT, TABLE, Settings, choose_tenant, parse_tenants
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -82,6 +83,12 @@ class Config:
     """Refuse requests that carry no session."""
     admin_token: str = "none"
     """Token of the trainer, without which sessions, ledgers and statistics are closed; `none` leaves them open."""
+    tenant: str = NO_TENANT
+    """Tenant whose table of `webemu.toml` holds; `none` for the settings outside the tables."""
+    requests_per_minute: int = 0
+    """Requests that the server answers in a minute; 0 for any number."""
+    megabytes_per_day: int = 0
+    """Megabytes that the server answers with in a day, after which requests are refused; 0 for any number."""
     log_format: str = "text"
     """Form of the server's log on standard error: `text`, or `json` for one object per line."""
     slow_ms: int = 1000
@@ -116,6 +123,8 @@ class Config:
             ("slow_ms", self.slow_ms, 0),
             ("check_hours", self.check_hours, 0),
             ("compress", self.compress, 0),
+            ("requests_per_minute", self.requests_per_minute, 0),
+            ("megabytes_per_day", self.megabytes_per_day, 0),
         ]:
             if number < minimum:
                 raise BadRequest(
@@ -191,16 +200,37 @@ def load_config(flags: Mapping[str, object], environ: Mapping[str, str] | None =
     environ = os.environ if environ is None else environ
     check_variables(environ)
     path = _config_path(environ)
-    values = {name: (value, str(path)) for name, value in _read_file(path).items()}
-    values |= {
+    settings, tenants = _read_file(path)
+    values = {name: (value, str(path)) for name, value in settings.items()}
+    overrides: dict[str, tuple[object, str]] = {
         name: (environ[_variable_name(name)], _variable_name(name))
         for name in _SETTING_NAMES
         if _variable_name(name) in environ
     }
-    flag_names = {name: f"--{name.replace('_', '-')}" for name in flags}
-    values |= {name: (value, flag_names[name]) for name, value in flags.items() if value is not None}
+    overrides |= {name: (value, f"--{name.replace('_', '-')}") for name, value in flags.items() if value is not None}
+    tenant = str((values | overrides).get("tenant", (NO_TENANT,))[0])
+    if tenant != NO_TENANT:
+        table = choose_tenant(path, tenants, tenant)
+        _refuse_replacements(tenant, table, overrides)
+        values |= {name: (value, f"{path}, tenant {tenant}") for name, value in table.items()}
+        if "state" not in table:
+            root = Path(str((values | overrides).get("root", (Config().root,))[0]))
+            values["state"] = (root / ".tenants" / tenant, str(path))
+    values |= overrides
     single_settings = {name: _parse_setting(name, value, source) for name, (value, source) in values.items()}
     return Config(**{name: getattr(config, name) for name, config in single_settings.items()})
+
+
+def list_tenants(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the names of the tenants in `webemu.toml`. Raises BadRequest as `load_config` does."""
+    return list(_read_file(_config_path(os.environ if environ is None else environ))[1])
+
+
+def _refuse_replacements(tenant: str, table: Settings, overrides: Mapping[str, tuple[object, str]]) -> None:
+    """Raise BadRequest if a variable or a flag would replace a tenant's own setting: it might open what that closes."""
+    if name := next((name for name in table if name in overrides), None):
+        source = overrides[name][1]
+        raise BadRequest(f"{source} would replace the setting {name} of the tenant {tenant}", action=f"drop {source}")
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
@@ -236,16 +266,18 @@ def _config_path(environ: Mapping[str, str]) -> Path:
     return path
 
 
-def _read_file(path: Path) -> dict[str, object]:
-    """Return the settings of a TOML file; empty if there is no file. Raises BadRequest on bad TOML and unknown
-    settings.
+def _read_file(path: Path) -> tuple[dict[str, object], dict[str, Settings]]:
+    """Return the settings of a TOML file and those of its tenants; empty if there is no file.
+
+    Raises BadRequest on bad TOML, unknown settings, and tenants that are not apart.
     """
     if not path.exists():
-        return {}
+        return {}, {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadRequest(f"{path}: {error}", action="correct the file; it must be valid TOML") from error
+    tenants = parse_tenants(path, values.pop(TABLE, {}), _SETTING_NAMES)
     if unknown := sorted(values.keys() - set(_SETTING_NAMES)):
         similar = get_close_matches(unknown[0], _SETTING_NAMES, 1)
         hint = f"; did you mean {similar[0]}?" if similar else ""
@@ -253,7 +285,7 @@ def _read_file(path: Path) -> dict[str, object]:
             f"{path}: unknown settings {', '.join(unknown)}{hint}",
             action=f"the settings are {', '.join(_SETTING_NAMES)}",
         )
-    return values
+    return values, tenants
 
 
 def _parse_setting(name: str, value: object, source: str) -> Config:

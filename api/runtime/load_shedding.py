@@ -20,7 +20,8 @@ from collections import deque
 from time import perf_counter, process_time
 
 from webemu.api.http.response import Scope
-from webemu.emulator.errors import Overloaded
+from webemu.api.runtime.quota import REFUSAL
+from webemu.emulator.errors import EmulatorError, Overloaded
 
 ARRIVAL_KEY = "webemu.arrived"
 """Key of the arrival time in an ASGI scope."""
@@ -98,6 +99,12 @@ def is_overdue(arrived_at: float) -> bool:
     return seconds > MAX_BUSY_WAIT_SECONDS and (
         seconds > MAX_WAIT_SECONDS or WORK_CLOCK.worked_since(arrived_at) > MAX_BUSY_WAIT_SECONDS
     )
+
+
+def find_refusal(scope: Scope, arrived_at: float) -> EmulatorError | None:
+    """Return the error of a request that waited too long, or that is beyond the server's quota; None for any other."""
+    refusal: EmulatorError | None = scope.get(REFUSAL)
+    return refusal or (overload_error() if is_overdue(arrived_at) else None)
 
 
 def overload_error() -> Overloaded:

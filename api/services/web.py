@@ -32,7 +32,7 @@ from webemu.api.mcp import session_errors
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
-from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error
+from webemu.api.runtime.load_shedding import arrival_time, find_refusal
 from webemu.api.runtime.thread_pool import ThreadPool
 from webemu.api.services.origin import rebuild_response
 from webemu.api.services.registry import GENERATED_PAGES, Services
@@ -100,15 +100,15 @@ class Web:
         """Answer a request, under its session if it has one, and send the response."""
         request: Request | None = None
         timer = RequestTimer(WEB_ROUTE, arrival_time(scope))
-        late = is_overdue(timer.start)  # asked now: reading the body would count as waiting
+        refusal = find_refusal(scope, timer.start)  # asked now: reading the body would count as waiting
         try:
             if (request := await _read_request(scope, receive)) is None:
                 return
             service = self._services.hosts.get(request.host)
             timer = timer.with_dialect(self._dialect(service))
             request = self._with_session(request, service)
-            if late:
-                reply = self._responder(request.host, service, answer).render_error(request, overload_error())
+            if refusal:
+                reply = self._responder(request.host, service, answer).render_error(request, refusal)
             elif request.session.id:
                 handler = partial(_serve_service_host, service) if service else answer
                 await self._handle_session(request, self._responder(request.host, service, handler), scope, send, timer)
@@ -124,7 +124,7 @@ class Web:
     async def serve_own_host(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer a request to one of this server's own pages or services; return False if there is none at its path."""
         timer = RequestTimer(PAGES_ROUTE, arrival_time(scope))
-        late = is_overdue(timer.start)
+        refusal = find_refusal(scope, timer.start)
         reply: Response | None
         try:
             if (request := await _read_request(scope, receive)) is None:
@@ -137,8 +137,8 @@ class Web:
                 if responder is NATIVE_RESPONDER
                 else timer.with_dialect(self._dialect(responder.handler))
             )
-            if late:
-                reply = responder.render_error(request, overload_error())
+            if refusal:
+                reply = responder.render_error(request, refusal)
             elif request.session.id and not session_errors.is_protocol_message(request):
                 return await self._handle_session(request, responder, scope, send, timer)
             else:
