@@ -12,7 +12,8 @@
 
 #define HEAD 16                     /* bytes before the tables of a record */
 #define NEAR 32                     /* table entries searched on each side of the expected one */
-#define AROUND 2                    /* passages on each side of a snippet from which it may take sentences */
+#define AROUND 4                    /* passages on each side of a snippet from which it may take sentences */
+#define MOST_WORDS 32               /* words of a query by which sentences are chosen: one bit each */
 #define ROW 24                      /* bytes of a row: until, cluster, domain, order (index/columns.py) */
 #define FOREVER ((int64_t)1 << 62)  /* `until` of a page that is the latest of its URL */
 
@@ -427,6 +428,208 @@ static int joins(const uint8_t *before, Py_ssize_t before_size, const uint8_t *a
            after[0] >= 0xE3 && after[0] < 0xEA;
 }
 
+/* One word of a query: beginnings that it may have in a text, and its weight. */
+typedef struct {
+    PyObject *beginnings;
+    int64_t weight;
+} Word;
+
+/* A sentence, or a passage's part of one that is too long. */
+typedef struct {
+    Py_ssize_t start, end;
+    Py_ssize_t first_character, last_character; /* characters of the text before its start and its end */
+    uint32_t found;
+    int64_t weight;
+    int asked;
+} Segment;
+
+/* The text around a snippet, its copy in lower case, its segments, and what they are chosen by. */
+typedef struct {
+    char *text, *lower;
+    Py_ssize_t size;
+    Segment *segments;
+    Py_ssize_t segment_count;
+    Word words[MOST_WORDS];
+    uint32_t by_first_byte[256]; /* bit i: the i-th word may begin with this byte */
+    Py_ssize_t word_count;
+    int kind;
+    Py_ssize_t limit;
+} Choice;
+
+static int is_letter_or_digit(char byte)
+{
+    return (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
+}
+
+/* Bits of those words of `wanted` that begin at an offset of the text in lower case. */
+static uint32_t words_at(const Choice *choice, Py_ssize_t at, Py_ssize_t end, uint32_t wanted)
+{
+    uint32_t found = 0;
+    wanted &= choice->by_first_byte[(uint8_t)choice->lower[at]];
+    for (Py_ssize_t number = 0; wanted >> number; number++)
+        for (Py_ssize_t one = 0; wanted >> number & 1 && one < PyTuple_GET_SIZE(choice->words[number].beginnings); one++) {
+            PyObject *beginning = PyTuple_GET_ITEM(choice->words[number].beginnings, one);
+            Py_ssize_t size = PyBytes_GET_SIZE(beginning);
+            if (size && size <= end - at && !memcmp(choice->lower + at, PyBytes_AS_STRING(beginning), (size_t)size)) {
+                found |= (uint32_t)1 << number;
+                break;
+            }
+        }
+    return found;
+}
+
+/* 1 if the text between two offsets has what a question of this kind asks for. */
+static int has_kind(const Choice *choice, Py_ssize_t start, Py_ssize_t end)
+{
+    const char *text = choice->text;
+    for (Py_ssize_t at = start; at < end; at++) {
+        int is_digit = text[at] >= '0' && text[at] <= '9';
+        if (choice->kind == 2 && is_digit)
+            return 1;
+        if (choice->kind == 1 && is_digit && (at == start || text[at - 1] < '0' || text[at - 1] > '9')) {
+            Py_ssize_t after = at;
+            while (after < end && text[after] >= '0' && text[after] <= '9')
+                after++;
+            if (after - at == 4 && (text[at] == '1' || text[at] == '2'))
+                return 1;
+        }
+        if (choice->kind == 3 && at > start && at + 1 < end && !is_letter_or_digit(text[at - 1]) && text[at] >= 'A' && text[at] <= 'Z' &&
+            text[at + 1] >= 'a' && text[at + 1] <= 'z' && !words_at(choice, at, end, 0xFFFFFFFF))
+            return 1;
+    }
+    return 0;
+}
+
+/* Weight of the words whose bits are set. */
+static int64_t weigh(const Choice *choice, uint32_t found)
+{
+    int64_t sum = 0;
+    for (Py_ssize_t number = 0; number < choice->word_count; number++)
+        sum += found >> number & 1 ? choice->words[number].weight : 0;
+    return sum;
+}
+
+/* Add the segment between two offsets, unless it is blank. What lies between two segments are spaces. */
+static void add_segment(Choice *choice, Py_ssize_t start, Py_ssize_t end)
+{
+    while (start < end && choice->text[start] == ' ')
+        start++;
+    while (end > start && choice->text[end - 1] == ' ')
+        end--;
+    if (start == end)
+        return;
+    const Segment *previous = choice->segment_count ? choice->segments + choice->segment_count - 1 : NULL;
+    Py_ssize_t first_character = previous ? previous->last_character + start - previous->end : start;
+    Py_ssize_t last_character = first_character;
+    uint32_t found = 0, all = choice->word_count < 32 ? ((uint32_t)1 << choice->word_count) - 1 : 0xFFFFFFFF;
+    for (Py_ssize_t at = start; at < end; at++) {
+        uint8_t byte = (uint8_t)choice->lower[at];
+        last_character += (byte & 0xC0) != 0x80;
+        if (choice->by_first_byte[byte] & ~found && (at == start || byte >= 0xE3 || !is_letter_or_digit(choice->lower[at - 1])))
+            found |= words_at(choice, at, end, all & ~found);
+    }
+    choice->segments[choice->segment_count++] =
+        (Segment){start, end, first_character, last_character, found, weigh(choice, found), choice->kind && has_kind(choice, start, end)};
+}
+
+/* 1 if the text between two offsets has more characters than the limit. */
+static int is_longer(const Choice *choice, Py_ssize_t start, Py_ssize_t end)
+{
+    Py_ssize_t count = 0;
+    if (end - start <= choice->limit)
+        return 0;
+    for (Py_ssize_t at = start; at < end; at++)
+        count += (choice->text[at] & 0xC0) != 0x80;
+    return count > choice->limit;
+}
+
+/* Add the segments of one sentence, which is split where passages begin if it is too long. */
+static void split(Choice *choice, Py_ssize_t start, Py_ssize_t end, const Py_ssize_t *borders, Py_ssize_t border_count)
+{
+    if (is_longer(choice, start, end))
+        for (Py_ssize_t one = 0; one < border_count; one++)
+            if (borders[one] > start && borders[one] < end) {
+                add_segment(choice, start, borders[one]);
+                start = borders[one];
+            }
+    add_segment(choice, start, end);
+}
+
+/* Number of characters from the start of one segment to the end of another. */
+static Py_ssize_t size_of(const Choice *choice, Py_ssize_t first, Py_ssize_t last)
+{
+    return choice->segments[last].last_character - choice->segments[first].first_character;
+}
+
+/* What segments are worth together: the words of all, those of the best, those of the best that has what is asked for. */
+static int64_t score_of(const Choice *choice, uint32_t found, int64_t density, int64_t asked)
+{
+    return 20 * weigh(choice, found) + 10 * density + 10 * asked;
+}
+
+#define LARGER(one, other) ((one) > (other) ? (one) : (other))
+
+/* Choose the best run of segments, or the two best that are apart; return the number of runs. */
+static int choose(const Choice *choice, Py_ssize_t runs[2][2])
+{
+    const Segment *segments = choice->segments;
+    Py_ssize_t count = choice->segment_count, limit = choice->limit, anchor = 0;
+    int64_t total = weigh(choice, 0xFFFFFFFF), best = -1, best_value = -1;
+    int run_count = 1;
+    total = LARGER(total, 1);
+    runs[0][0] = runs[0][1] = 0;
+    for (Py_ssize_t start = 0; start < count; start++) {
+        uint32_t found = 0;
+        int64_t density = 0, asked = 0;
+        for (Py_ssize_t end = start; end < count; end++) {
+            Py_ssize_t size = size_of(choice, start, end);
+            if (size > limit && end > start)
+                break;
+            found |= segments[end].found;
+            density = LARGER(density, segments[end].weight);
+            asked = segments[end].asked ? LARGER(asked, segments[end].weight) : asked;
+            int64_t score = score_of(choice, found, density, asked) + 2 * total * size / limit;
+            if (score > best) {
+                best = score;
+                runs[0][0] = start;
+                runs[0][1] = end;
+            }
+        }
+        int64_t value = 10 * segments[start].weight + (segments[start].asked ? 10 * segments[start].weight : 0);
+        if (value > best_value) {
+            best_value = value;
+            anchor = start;
+        }
+    }
+    for (Py_ssize_t number = 0; number < count; number++) {
+        const Segment *one = segments + number, *other = segments + anchor;
+        Py_ssize_t size = size_of(choice, number, number) + size_of(choice, anchor, anchor) + 3;
+        if ((number > anchor ? number - anchor : anchor - number) <= 1 || size > limit)
+            continue;
+        int64_t asked = LARGER(one->asked ? one->weight : 0, other->asked ? other->weight : 0);
+        int64_t score = score_of(choice, one->found | other->found, LARGER(one->weight, other->weight), asked) - total;
+        score += 2 * total * size / limit;
+        if (score > best) {
+            best = score;
+            run_count = 2;
+            runs[0][0] = runs[0][1] = number < anchor ? number : anchor;
+            runs[1][0] = runs[1][1] = number < anchor ? anchor : number;
+        }
+    }
+    return run_count;
+}
+
+/* Choose the run of segments that begins with the one at an offset of the text, or before it. */
+static void begin_at(const Choice *choice, Py_ssize_t offset, Py_ssize_t run[2])
+{
+    run[0] = 0;
+    while (run[0] + 1 < choice->segment_count && choice->segments[run[0] + 1].start <= offset)
+        run[0]++;
+    run[1] = run[0];
+    while (run[1] + 1 < choice->segment_count && size_of(choice, run[0], run[1] + 1) <= choice->limit)
+        run[1]++;
+}
+
 /* Number of the first passage that equals a snippet, or the number of passages if none does; -1 with an exception. */
 static int64_t number_of(const Record *record, const char *snippet, Py_ssize_t size)
 {
@@ -441,42 +644,69 @@ static int64_t number_of(const Record *record, const char *snippet, Py_ssize_t s
     return record->parts;
 }
 
-/* Move both ends to sentence ends, and on to further sentences, as long as no more than `limit` characters result.
- * `counts` has the number of characters before each offset, `starts` the offset of each sentence, then size + 1. */
-static void grow(const int32_t *counts, const Py_ssize_t *starts, Py_ssize_t sentences, Py_ssize_t size, Py_ssize_t limit,
-                 Py_ssize_t *start, Py_ssize_t *end)
+/* Write passages one after another into `choice->text`, and the offset of each into `starts`; 0 with an exception. */
+static int join(const Record *record, uint32_t first, uint32_t last, Choice *choice, Py_ssize_t most, Py_ssize_t *starts)
 {
-#define COUNT(offset) ((offset) > size ? (Py_ssize_t)counts[size] + 1 : (Py_ssize_t)counts[offset])
-    Py_ssize_t before = 0, after = 0;
-    while (before + 1 < sentences && starts[before + 1] <= *start)
-        before++;
-    if (COUNT(*end) - COUNT(starts[before]) <= limit)
-        *start = starts[before];
-    while (starts[after] < *end)
-        after++;
-    if (COUNT(starts[after]) - COUNT(*start) <= limit + 1)
-        *end = starts[after];
-    for (int moved = 1; moved;) {
-        moved = 0;
-        for (after = 0; after < sentences && starts[after] <= *end; after++)
-            ;
-        if (after < sentences && COUNT(starts[after]) - COUNT(*start) <= limit + 1) {
-            *end = starts[after];
-            moved = 1;
-            continue;
+    const uint8_t *part, *previous = NULL;
+    Py_ssize_t size, previous_size = 0;
+    for (uint32_t one = first; one < last; one++) {
+        if (!passages(record, one, one + 1, &part, &size))
+            return 0;
+        if (choice->size + size + 1 > most) {
+            PyErr_SetString(PyExc_ValueError, "damaged result record: its passages overlap");
+            return 0;
         }
-        for (before = sentences - 1; before >= 0 && starts[before] >= *start; before--)
-            ;
-        if (before >= 0 && COUNT(*end) - COUNT(starts[before]) <= limit + 1) {
-            *start = starts[before];
-            moved = 1;
-        }
+        if (previous && !joins(previous, previous_size, part, size))
+            choice->text[choice->size++] = ' ';
+        starts[one - first] = choice->size;
+        memcpy(choice->text + choice->size, part, (size_t)size);
+        choice->size += size;
+        previous = part;
+        previous_size = size;
     }
-#undef COUNT
+    return 1;
 }
 
-/* Return the snippet with whole sentences around it, cut out of `AROUND` passages on each side. */
-static PyObject *widened(const Record *record, const char *snippet, Py_ssize_t size, Py_ssize_t limit)
+/* Fill in the lower case and the segments of a text. */
+static void measure(Choice *choice, const Py_ssize_t *starts, Py_ssize_t start_count)
+{
+    Py_ssize_t begin = 0;
+    for (Py_ssize_t at = 0; at < choice->size; at++) {
+        char byte = choice->text[at];
+        choice->lower[at] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 32) : byte;
+    }
+    for (Py_ssize_t at = 0; at < choice->size; at++) {
+        uint8_t byte = (uint8_t)choice->text[at];
+        int is_mark = byte == '.' || byte == '!' || byte == '?' || byte == 0xE3 || byte == 0xEF;
+        Py_ssize_t next = is_mark ? sentence_after(choice->text, choice->size, at) : 0;
+        if (next) {
+            split(choice, begin, next, starts, start_count);
+            begin = next;
+        }
+    }
+    split(choice, begin, choice->size, starts, start_count);
+}
+
+/* Return the chosen fragments as bytes. */
+static PyObject *joined(const Choice *choice, Py_ssize_t runs[2][2], int run_count)
+{
+    const Segment *segments = choice->segments;
+    Py_ssize_t start = segments[runs[0][0]].start, size = segments[runs[0][1]].end - start;
+    if (run_count == 1)
+        return PyBytes_FromStringAndSize(choice->text + start, size);
+    Py_ssize_t second = segments[runs[1][0]].start, second_size = segments[runs[1][1]].end - second;
+    PyObject *answer = PyBytes_FromStringAndSize(NULL, size + 5 + second_size);
+    if (answer) {
+        char *bytes = PyBytes_AS_STRING(answer);
+        memcpy(bytes, choice->text + start, (size_t)size);
+        memcpy(bytes + size, " \xe2\x80\xa6 ", 5);
+        memcpy(bytes + size + 5, choice->text + second, (size_t)second_size);
+    }
+    return answer;
+}
+
+/* Return the fragments of a record around a snippet. */
+static PyObject *fragments_of(const Record *record, const char *snippet, Py_ssize_t size, Choice *choice)
 {
     int64_t number = number_of(record, snippet, size);
     if (number < 0)
@@ -485,78 +715,94 @@ static PyObject *widened(const Record *record, const char *snippet, Py_ssize_t s
         return PyBytes_FromStringAndSize(snippet, size);
     uint32_t first = number > AROUND ? (uint32_t)number - AROUND : 0;
     uint32_t last = number + AROUND + 1 < record->parts ? (uint32_t)number + AROUND + 1 : record->parts;
-    const uint8_t *part, *whole;
-    Py_ssize_t part_size, whole_size, length = 0, start = 0, end = 0, sentences = 1;
+    const uint8_t *whole;
+    Py_ssize_t whole_size, starts[2 * AROUND + 1], runs[2][2];
     if (!passages(record, first, last, &whole, &whole_size))
         return NULL;
-    size_t places = (size_t)whole_size + 2 * AROUND + 2;
-    char *text = PyMem_Malloc(places);
-    int32_t *counts = PyMem_Malloc((places + 1) * sizeof(int32_t));
-    Py_ssize_t *starts = PyMem_Malloc((places + 2) * sizeof(Py_ssize_t));
-    PyObject *answer = text && counts && starts ? Py_None : PyErr_NoMemory();
-    const uint8_t *previous = NULL;
-    Py_ssize_t previous_size = 0;
-    for (uint32_t one = first; answer && one < last; one++) {
-        if (!passages(record, one, one + 1, &part, &part_size) || length + part_size + 1 > (Py_ssize_t)places) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "damaged result record: its passages overlap");
-            answer = NULL;
-            break;
-        }
-        if (previous && !joins(previous, previous_size, part, part_size))
-            text[length++] = ' ';
-        if (one == number)
-            start = length;
-        memcpy(text + length, part, (size_t)part_size);
-        length += part_size;
-        if (one == number)
-            end = length;
-        previous = part;
-        previous_size = part_size;
-    }
+    size_t most = (size_t)whole_size + 2 * AROUND + 2;
+    choice->text = PyMem_Malloc(2 * most);
+    choice->lower = choice->text ? choice->text + most : NULL;
+    choice->segments = PyMem_Malloc((most / 2 + 2 * AROUND + 2) * sizeof(Segment));
+    PyObject *answer = choice->text && choice->segments ? Py_None : PyErr_NoMemory();
+    if (answer && !join(record, first, last, choice, (Py_ssize_t)most, starts))
+        answer = NULL;
     if (answer) {
-        counts[0] = 0;
-        starts[0] = 0;
-        for (Py_ssize_t at = 0; at < length; at++) {
-            counts[at + 1] = counts[at] + ((text[at] & 0xC0) != 0x80);
-            Py_ssize_t next = sentence_after(text, length, at);
-            if (next)
-                starts[sentences++] = next;
-        }
-        starts[sentences++] = length + 1;
-        grow(counts, starts, sentences, length, limit, &start, &end);
-        end = end < length ? end : length;
-        while (start < end && text[start] == ' ')
-            start++;
-        while (end > start && text[end - 1] == ' ')
-            end--;
-        answer = PyBytes_FromStringAndSize(text + start, end - start);
+        uint32_t found = 0;
+        measure(choice, starts, last - first);
+        for (Py_ssize_t one = 0; one < choice->segment_count; one++)
+            found |= choice->segments[one].found;
+        int run_count = 1;
+        if (found)
+            run_count = choose(choice, runs);
+        else
+            begin_at(choice, starts[(uint32_t)number - first], runs[0]);
+        answer = choice->segment_count ? joined(choice, runs, run_count) : PyBytes_FromStringAndSize(snippet, size);
     }
-    PyMem_Free(text);
-    PyMem_Free(counts);
-    PyMem_Free(starts);
+    PyMem_Free(choice->text);
+    PyMem_Free(choice->segments);
     return answer;
 }
 
-static PyObject *widen_snippet(PyObject *module, PyObject *const *given, Py_ssize_t count)
+/* Read the words of a query from Python; 0 with an exception if they are of another form. */
+static int read_words(PyObject *words, Choice *choice)
+{
+    choice->word_count = PySequence_Fast_GET_SIZE(words);
+    if (choice->word_count > MOST_WORDS) {
+        PyErr_SetString(PyExc_ValueError, "a query has more words than a choice takes");
+        return 0;
+    }
+    for (Py_ssize_t number = 0; number < choice->word_count; number++) {
+        PyObject *word = PySequence_Fast_GET_ITEM(words, number);
+        int is_word = PyTuple_Check(word) && PyTuple_GET_SIZE(word) == 2 && PyTuple_Check(PyTuple_GET_ITEM(word, 0));
+        for (Py_ssize_t one = 0; is_word && one < PyTuple_GET_SIZE(PyTuple_GET_ITEM(word, 0)); one++)
+            is_word = PyBytes_Check(PyTuple_GET_ITEM(PyTuple_GET_ITEM(word, 0), one));
+        if (!is_word) {
+            PyErr_SetString(PyExc_TypeError, "a word must be (tuple of bytes, weight)");
+            return 0;
+        }
+        choice->words[number].beginnings = PyTuple_GET_ITEM(word, 0);
+        choice->words[number].weight = PyLong_AsLongLong(PyTuple_GET_ITEM(word, 1));
+        if (PyErr_Occurred())
+            return 0;
+        for (Py_ssize_t one = 0; one < PyTuple_GET_SIZE(choice->words[number].beginnings); one++) {
+            PyObject *beginning = PyTuple_GET_ITEM(choice->words[number].beginnings, one);
+            if (PyBytes_GET_SIZE(beginning))
+                choice->by_first_byte[(uint8_t)*PyBytes_AS_STRING(beginning)] |= (uint32_t)1 << number;
+        }
+    }
+    return 1;
+}
+
+static PyObject *choose_fragments(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     Py_buffer bytes, snippet;
     Record record;
-    PyObject *answer = NULL;
+    Choice choice = {0};
+    PyObject *answer = NULL, *words;
     (void)module;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "widen_snippet(record, snippet, limit)");
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "choose_fragments(record, snippet, words, kind, limit)");
         return NULL;
     }
-    Py_ssize_t limit = PyLong_AsSsize_t(given[2]);
-    if (PyErr_Occurred() || PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
+    choice.kind = (int)PyLong_AsLong(given[3]);
+    choice.limit = PyLong_AsSsize_t(given[4]);
+    if (PyErr_Occurred())
         return NULL;
-    if (PyObject_GetBuffer(given[1], &snippet, PyBUF_SIMPLE) == 0) {
-        if (opened(&bytes, &record))
-            answer = widened(&record, snippet.buf, snippet.len, limit);
-        PyBuffer_Release(&snippet);
+    if (choice.limit < 1) {
+        PyErr_SetString(PyExc_ValueError, "the limit must be 1 or more");
+        return NULL;
     }
-    PyBuffer_Release(&bytes);
+    if (!(words = PySequence_Fast(given[2], "words must be a sequence")))
+        return NULL;
+    if (read_words(words, &choice) && PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) == 0) {
+        if (PyObject_GetBuffer(given[1], &snippet, PyBUF_SIMPLE) == 0) {
+            if (opened(&bytes, &record))
+                answer = fragments_of(&record, snippet.buf, snippet.len, &choice);
+            PyBuffer_Release(&snippet);
+        }
+        PyBuffer_Release(&bytes);
+    }
+    Py_DECREF(words);
     return answer;
 }
 
@@ -648,7 +894,7 @@ static PyMethodDef methods[] = {
     {"match_features", (PyCFunction)(void (*)(void))match_features, METH_FASTCALL, "See index/record_reader.py."},
     {"drop_duplicates", (PyCFunction)(void (*)(void))drop_duplicates, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
     {"result_fields", (PyCFunction)(void (*)(void))result_fields, METH_FASTCALL, "See index/record_reader.py."},
-    {"widen_snippet", (PyCFunction)(void (*)(void))widen_snippet, METH_FASTCALL, "See index/record_reader.py."},
+    {"choose_fragments", (PyCFunction)(void (*)(void))choose_fragments, METH_FASTCALL, "See index/fragments.py."},
     {NULL, NULL, 0, NULL},
 };
 

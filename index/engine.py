@@ -29,6 +29,7 @@ from webemu.index.languages import QueryAnalyzer, Readings, count_pages_by_stemm
 from webemu.index.rank import Weights
 from webemu.index.rank_plan import NO_RERANKING, RankPlan, RerankInputs
 from webemu.index.records import hash_term, read_texts
+from webemu.index.snippets import NO_CHOICE, SnippetChoice, plan_snippets
 
 MAX_TERMS = 16
 """Longest query in terms; a longer one is cut to the terms with the highest count x idf."""
@@ -219,7 +220,7 @@ class RankEngine:
             body = Query.boolean_query(_ranking_clauses(words)) if words else _match_all()
             query = Query.boolean_query([(Occur.Must, body), *conditions])
         inputs = self._rerank_inputs(words, parsed.words)
-        return RankPlan(self.reader, query, hashes, inputs, parsed.snippet_characters)
+        return RankPlan(self.reader, query, hashes, inputs, self._plan_snippets(words, parsed))
 
     def _plan_groups(self, parsed: ParsedQuery, words: list[_Word]) -> RankPlan:
         """Return the plan of a query with `OR`: its ungrouped words and the best alternative of each group rank."""
@@ -231,7 +232,14 @@ class RankEngine:
         clauses = [(Occur.Must, body), *filtering, *self._conditions.build_clauses(parsed)]
         inputs = self._rerank_inputs(words, parsed.words)
         query = Query.boolean_query(clauses)
-        return RankPlan(self.reader, query, _all_hashes(words), inputs, parsed.snippet_characters)
+        return RankPlan(self.reader, query, _all_hashes(words), inputs, self._plan_snippets(words, parsed))
+
+    def _plan_snippets(self, words: list[_Word], parsed: ParsedQuery) -> SnippetChoice:
+        """Return the choice of sentences for the snippets of a query."""
+        if not parsed.snippet_characters:
+            return NO_CHOICE
+        rarenesses = [(word.readings, self._idf(word.frequency)) for word in words]
+        return plan_snippets(rarenesses, parsed.words, parsed.snippet_characters)
 
     def _rerank_inputs(self, words: list[_Word], text: str) -> RerankInputs:
         """Return what the second stage looks for; empty if no feature has a weight."""

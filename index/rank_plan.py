@@ -19,7 +19,7 @@ from webemu.index.index_reader import SCORE, IndexReader, TantivyHit
 from webemu.index.rank import RERANK_DEPTH, rerank_factor
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
-from webemu.index.snippets import widen_hit
+from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class RankPlan:
     hashes: Sequence[int] = ()
     """Term hashes for the snippet, rarest first; empty if nothing ranks."""
     rerank: RerankInputs = NO_RERANKING
-    snippet_characters: int = 0
-    """Characters to which snippets are widened by whole sentences; 0 leaves them as they are."""
+    snippets: SnippetChoice = NO_CHOICE
+    """The choice of sentences that snippets show."""
 
     @property
     def reranks(self) -> bool:
@@ -119,7 +119,7 @@ class RankPlan:
         """
         record = self.reader.read_record(doc)
         hit = read_hit(record, doc, score, self.hashes, passage_mask)
-        return widen_hit(hit, record, self.snippet_characters) if self.snippet_characters else hit
+        return choose_snippet(hit, record, self.snippets) if self.snippets.characters else hit
 
     def explain(self, doc: int, score: float) -> dict[str, float]:
         """Return the features that ranked a page.

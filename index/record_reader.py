@@ -6,25 +6,13 @@ Both return the same floats to the last bit: sums run in the same order, without
 
 from __future__ import annotations
 
-import re
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import sqrt
 
 HEAD = struct.Struct("<HHHHHHi")
 """Head of a record: six counts and the day number."""
-AROUND = 2
-"""Passages on each side of a snippet from which it may take sentences."""
-LONGEST_ABBREVIATION = 4
-"""Letters of the longest abbreviation that is told from the end of a sentence."""
-_SENTENCE_END = re.compile(
-    rb"""[.!?](?:[')\]]|\\"|\xe2\x80[\x99\x9d])*\ (?=[A-Z0-9(\[\\\xc3-\xff])|(?:\xe3\x80\x82|\xef\xbc[\x81\x9f])\ ?"""
-)
-_ABBREVIATION = re.compile(rb"(?<![A-Za-z\x80-\xff])(?:[A-Z]|Mr|Mrs|Ms|Dr|St|Prof|Jr|Sr|vs|No)\Z")
-
-
 Terms = Sequence[tuple[tuple[int, ...], float]]
 """Hashes of each query word's readings, and its rareness."""
 Pairs = Sequence[tuple[bytes, ...]]
@@ -114,72 +102,6 @@ def result_fields(record: memoryview, hashes: Sequence[int], passage_mask: int) 
         bytes(record[text_at + start : text_at + end]),
         day,
     )
-
-
-def widen_snippet(record: memoryview, snippet: bytes, limit: int) -> bytes:
-    """Return a snippet, which is one of the record's passages, with whole sentences around it: at most `limit`
-    characters, out of `AROUND` passages on each side. Anything else is returned as it is.
-
-    All texts are JSON string bodies, whose escapes count as several characters.
-    """
-    count, parts, url_bytes, title_bytes, *_ = HEAD.unpack_from(record)
-    tables_offset = HEAD.size + 10 * count
-    text_at = tables_offset + 4 * (parts + 1) + url_bytes + title_bytes
-    offsets = struct.unpack_from(f"<{parts + 1}I", record, tables_offset)
-    passages = [bytes(record[text_at + start : text_at + end]) for start, end in pairwise(offsets)]
-    if snippet not in passages:
-        return snippet
-    number = passages.index(snippet)
-    first = max(0, number - AROUND)
-    text, start, end = b"", 0, 0
-    for position, passage in enumerate(passages[first : number + AROUND + 1], first):
-        if position > first and not _joins(passages[position - 1], passage):
-            text += b" "
-        if position == number:
-            start, end = len(text), len(text) + len(passage)
-        text += passage
-    start, end = _grow(text, start, end, limit)
-    return text[start:end].strip(b" ")
-
-
-def _joins(before: bytes, after: bytes) -> bool:
-    """True if two passages belong together without a space: both sides are of a script that has none."""
-    is_long = len(before) > 2 and len(after) > 2
-    return is_long and 0xE3 <= before[-3] < 0xEA and 0xE3 <= after[0] < 0xEA
-
-
-def _grow(text: bytes, start: int, end: int, limit: int) -> tuple[int, int]:
-    """Move both ends to sentence ends, and on to further sentences, as long as no more than `limit` characters
-    result.
-    """
-    starts = [0, *_find_sentences(text), len(text) + 1]
-
-    def count(first: int, last: int) -> int:
-        return sum((byte & 0xC0) != 0x80 for byte in text[first:last]) + (last > len(text))
-
-    before = max(offset for offset in starts if offset <= start)
-    if count(before, end) <= limit:
-        start = before
-    after = min(offset for offset in starts if offset >= end)
-    if count(start, after) <= limit + 1:
-        end = after
-    while True:
-        if (later := [offset for offset in starts if offset > end]) and count(start, later[0]) <= limit + 1:
-            end = later[0]
-        elif (earlier := [offset for offset in starts if offset < start]) and count(earlier[-1], end) <= limit + 1:
-            start = earlier[-1]
-        else:
-            return start, end
-
-
-def _find_sentences(text: bytes) -> Iterator[int]:
-    """Yield the offset of each sentence but the first. An initial or a title such as `Dr.` ends none."""
-    for match in _SENTENCE_END.finditer(text):
-        is_abbreviation = match[0].startswith(b".") and _ABBREVIATION.search(
-            text[max(0, match.start() - LONGEST_ABBREVIATION - 1) : match.start()]
-        )
-        if not is_abbreviation and match.end() < len(text):
-            yield match.end()
 
 
 def _hash_tables(record: memoryview, count: int) -> tuple[memoryview, memoryview]:

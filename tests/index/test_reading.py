@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from webemu.emulator import ranking
 from webemu.emulator.ranking import FOREVER
-from webemu.index import record_reader, records
+from webemu.index import fragments, record_reader, records
 from webemu.index.analysis import extract_terms
 from webemu.index.records import PASSAGE_CHARACTERS, analyze_text, encode_record, hash_term, read_hit
+from webemu.index.snippets import find_question_kind
 
 WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
 compiled = pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
@@ -43,16 +44,79 @@ SENTENCES = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@given(SENTENCES, st.lists(st.sampled_from(WORDS), max_size=3), st.integers(0, 700))
-def test_both_readers_widen_a_snippet_alike(text: str, query: Sequence[str], limit: int) -> None:
+BEGINNINGS = st.lists(
+    st.tuples(st.lists(st.sampled_from([one.lower().encode() for one in WORDS] + [b"", b"x", "橋".encode(), b"f "]),
+                       max_size=3).map(tuple), st.integers(0, 9000)), max_size=6
+)  # fmt: skip
+
+
+@given(SENTENCES, st.lists(st.sampled_from(WORDS), max_size=3), BEGINNINGS, st.integers(0, 3), st.integers(1, 700))
+def test_both_readers_choose_the_same_fragments(
+    text: str, query: Sequence[str], words: Sequence[tuple[tuple[bytes, ...], int]], kind: int, limit: int
+) -> None:
     record = memoryview(encode_record("http://x.org/", "A title", -3, analyze_text(text)))
     hashes = [hash_term(term) for word in query for term in extract_terms(word)]
     snippet = record_reader.result_fields(record, hashes, 0)[2]
-    widened = compiled.widen_snippet(record, snippet, limit)
-    assert widened == record_reader.widen_snippet(record, snippet, limit)
-    assert snippet.strip() in widened or limit < PASSAGE_CHARACTERS
-    assert len(orjson.loads(b'"%s"' % widened)) <= max(limit, PASSAGE_CHARACTERS)
-    assert compiled.widen_snippet(record, b"elsewhere", limit) == b"elsewhere"
+    snippet_shown = compiled.choose_fragments(record, snippet, words, kind, limit)
+    assert snippet_shown == fragments.choose_fragments(record, snippet, words, kind, limit)
+    text_shown = orjson.loads(b'"%s"' % snippet_shown)
+    assert len(text_shown) <= max(limit, PASSAGE_CHARACTERS)
+    page = "".join(text.split())
+    assert all("".join(one.split()) in page for one in text_shown.split(" … ")) or "…" in text
+    assert compiled.choose_fragments(record, b"elsewhere", words, kind, limit) == b"elsewhere"
+
+
+def choose(text: str, words: dict[str, int], kind: int = fragments.ANY, limit: int = 200) -> str:
+    """Return what a page shows for words with weights, of which the first finds the passage."""
+    record = memoryview(encode_record("http://x.org/", "A title", -3, analyze_text(text)))
+    hashes = [hash_term(term) for word in words for term in extract_terms(word)]
+    snippet = record_reader.result_fields(record, hashes, 0)[2]
+    weighed = [((word.encode(),), weight) for word, weight in words.items()]
+    return compiled.choose_fragments(record, snippet, weighed, kind, limit).decode()
+
+
+FILLER = "Nothing of note happened in the town for all these long and quiet years that nobody remembers. "
+
+
+def test_sentences_that_are_apart_are_two_fragments() -> None:
+    text = FILLER + "The lighthouse was built of stone. " + FILLER * 4 + "Its keeper was Ada Holm. " + FILLER
+    assert (
+        choose(text, {"lighthouse": 5, "keeper": 5}) == "The lighthouse was built of stone. … Its keeper was Ada Holm."
+    )
+
+
+def test_a_question_is_shown_what_it_asks_for() -> None:
+    sentences = ("stands on a pier", "was lit in 1904", "is kept by Ada Holm", "has 3 floors")
+    text = FILLER.join(f"The lighthouse {one}. " for one in sentences)
+    for kind, answer in ((fragments.YEAR, "1904"), (fragments.NAME, "Ada Holm"), (fragments.NUMBER, "1904")):
+        assert answer in choose(text, {"lighthouse": 5}, kind, 60)
+    assert "pier" in choose(text, {"lighthouse": 5}, limit=60)
+
+
+def test_no_more_words_than_there_are_bits() -> None:
+    record = memoryview(encode_record("http://x.org/", "A title", -3, analyze_text("some text")))
+    with pytest.raises(ValueError, match="more words"):
+        compiled.choose_fragments(record, b"some text", [((b"x",), 1)] * 33, 0, 100)
+    for words in ([1], [(b"x", 1)], [((1,), 1)], [((b"x",), "1")], 3):
+        with pytest.raises(TypeError):
+            compiled.choose_fragments(record, b"some text", words, 0, 100)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When was the pier opened?", fragments.YEAR),
+        ("In which year did Ada Holm die", fragments.YEAR),
+        ("how many visitors had the museum", fragments.NUMBER),
+        ("What is the population of Wick?", fragments.NUMBER),
+        ("who designed the old lighthouse", fragments.NAME),
+        ("Which Polish city is on the Vistula?", fragments.NAME),
+        ("lighthouse keeper", fragments.ANY),
+        ("whenever somewhere", fragments.ANY),
+    ],
+)
+def test_the_kind_of_a_question(question: str, kind: int) -> None:
+    assert find_question_kind(question) == kind
 
 
 def reading_mask(record: memoryview) -> int:
@@ -70,7 +134,12 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
     asks: list[Callable[[], Sized]] = [
         lambda: compiled.match_features([cut] * 3, [((hash_term("river"),), 1.0)], [(b"river port",)]),
         lambda: compiled.result_fields(cut, [hash_term("river")], 2**63),
-        lambda: compiled.widen_snippet(cut, record_reader.result_fields(intact, [], 0)[2], 400) + b"...",
+        lambda: (
+            compiled.choose_fragments(
+                cut, record_reader.result_fields(intact, [], 0)[2], [((b"river",), 9), ((b"port",), 5)], 3, 400
+            )
+            + b"..."
+        ),
     ]
     for ask in asks:
         with suppress(ValueError):
