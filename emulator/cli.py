@@ -58,6 +58,12 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "stat": ("webemu.index.command:stat", "Show what a collection contains and what was dropped."),
         "sql": ("webemu.index.command:sql", "Query the catalog in SQL."),
         "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+        "remove": (
+            "webemu.ingest.removal_command:remove_command",
+            "Take pages, hosts or files out of a collection for good.",
+        ),
+        "removed": ("webemu.ingest.removal_command:removed", "List what was removed, when and why."),
+        "restore": ("webemu.ingest.removal_command:restore", "Take removals back."),
         "embed": ("webemu.index.dense.command:embed", "Add embeddings to a snapshot, for search by meaning."),
         "traces": (
             "webemu.index.traces_command:traces",

@@ -32,6 +32,8 @@ SNAPSHOT_SOURCES = (
     "index/evaluation/held_out.py",
     "index/lookup.py",
     "index/query_rows.py",
+    "index/removal/rules.py",
+    "index/removal/sweep.py",
     "index/resolve.sql",
     "index/schema.py",
     "index/signals/duplicates.py",

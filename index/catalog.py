@@ -5,6 +5,7 @@ One source file is one transaction: after a crash, a source is in it completely 
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -107,11 +108,13 @@ class Catalog:
     def update_path(self, source: int, path: Path) -> None:
         """Set the path of an ingested source to the one where it was met again, if its old path is gone."""
         row = self.db.execute("SELECT path FROM sources WHERE source_id = ? AND copy IS NULL", [source]).fetchone()
-        if row and not Path(row[0]).exists():
+        if row and not (self.folder / row[0]).exists():
             self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [str(path), source])
 
-    def import_staging(self, staging: Path) -> None:
-        """Import one worker's staging folder in a single transaction, then delete it. Does nothing for a known source.
+    def import_staging(self, staging: Path, *, replace: bool = False) -> None:
+        """Import one worker's staging folder in a single transaction, then delete it.
+
+        Does nothing for a known source, unless `replace`: then its rows take the place of those it had.
 
         Raises CatalogError if the folder is incomplete.
         """
@@ -123,17 +126,27 @@ class Catalog:
         source_id = int(staging.name)
         self.db.execute("BEGIN TRANSACTION")
         try:
+            own_paths = self._delete_source(source_id) if replace and source_id in self.source_ids() else []
             # A worker may have staged a source again that another run had already added.
             if source_id not in self.source_ids():
                 for name in TABLES:
                     path = str(staging / f"{name}*.parquet").replace("'", "''")  # SQL quoting
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")
+            for own_path in own_paths:
+                self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [own_path, source_id])
             self.db.execute("COMMIT")
         except BaseException:
             with suppress(Exception):  # the error that is being raised says more than a failed rollback
                 self.db.execute("ROLLBACK")
             raise
         shutil.rmtree(staging)
+
+    def _delete_source(self, source: int) -> list[str]:
+        """Delete all rows of a source; return its path if that is inside the collection."""
+        row = self.db.execute("SELECT path FROM sources WHERE source_id = ?", [source]).fetchone()
+        for name in TABLES:
+            self.db.execute(f"DELETE FROM {name} WHERE source_id = ?", [source])
+        return [row[0]] if row and not Path(row[0]).is_absolute() else []
 
     def close(self) -> None:
         """Close the database file."""
@@ -146,3 +159,20 @@ class Catalog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def compact_catalog(folder: Path) -> None:
+    """Write the catalog of a collection anew: DuckDB keeps deleted rows in free blocks of its file."""
+    path, temporary = folder / FILE, folder / f".{FILE}.{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    with Catalog(folder) as catalog:  # a writer: it takes in the log of an interrupted one
+        catalog.db.execute("CHECKPOINT")
+    with duckdb.connect() as db:
+        old_name, new_name = (str(name).replace("'", "''") for name in (path, temporary))
+        db.execute(f"SET memory_limit = '{WRITER_MEMORY}'")
+        db.execute(f"ATTACH '{old_name}' AS whole (READ_ONLY)")
+        db.execute(f"ATTACH '{new_name}' AS fresh")
+        db.execute("COPY FROM DATABASE whole TO fresh")
+        db.execute("CHECKPOINT fresh")
+        db.execute("DETACH fresh")
+    temporary.replace(path)

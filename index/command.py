@@ -21,10 +21,12 @@ from webemu.emulator.folders import find_collection
 from webemu.emulator.options import RootOption
 from webemu.index.catalog import Catalog
 from webemu.index.cut import cut_snapshot
-from webemu.index.manifest import Manifest, current_id, read_manifest, set_current
+from webemu.index.manifest import current_id, read_manifest, set_current
 from webemu.index.partitions.split import split_collection
 from webemu.index.rank import Weights
 from webemu.index.records import describe_reader
+from webemu.index.removal.stale import delete_snapshots, list_manifests, refuse_stale
+from webemu.index.removal.take import keep_out_rolled_back
 from webemu.index.snapshot import build_snapshot
 from webemu.index.verify import verify_snapshot
 
@@ -117,14 +119,9 @@ snapshots = typer.Typer(
 )
 
 
-def _read_manifests(folder: Path) -> list[Manifest]:
-    """Return the manifests of all snapshots of a collection."""
-    return [read_manifest(path.parent) for path in sorted(folder.glob("snapshots/*/manifest.json"))]
-
-
 def resolve_snapshot_id(folder: Path, snapshot: str) -> str:
     """Return the full id of a snapshot given its beginning. Raises SnapshotError unless exactly one id begins so."""
-    matching_ids = [manifest.id for manifest in _read_manifests(folder) if manifest.id.startswith(snapshot)]
+    matching_ids = [manifest.id for manifest in list_manifests(folder) if manifest.id.startswith(snapshot)]
     if len(matching_ids) != 1:
         raise SnapshotError(
             f"{len(matching_ids)} snapshots of {folder} begin with {snapshot!r}",
@@ -138,7 +135,7 @@ def list_(collection: Collection = None, root: RootOption = None) -> None:
     """List snapshots; an asterisk marks the one that is served."""
     folder = _collection_folder(root, collection)
     current = current_id(folder)
-    for manifest in _read_manifests(folder):
+    for manifest in list_manifests(folder):
         mark = "*" if manifest.id == current else " "
         print(
             f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
@@ -219,24 +216,28 @@ def split_(
 def use(snapshot: str, collection: Collection = None, root: RootOption = None) -> None:
     """Serve this snapshot, given by the beginning of its id; running servers follow within seconds."""
     folder = _collection_folder(root, collection)
-    set_current(folder, snapshot_id := resolve_snapshot_id(folder, snapshot))
+    snapshot_id = resolve_snapshot_id(folder, snapshot)
+    refuse_stale(folder, read_manifest(folder / "snapshots" / snapshot_id))
+    set_current(folder, snapshot_id)
     print(snapshot_id)
 
 
 @snapshots.command("remove")
 def remove(snapshot: str, collection: Collection = None, root: RootOption = None) -> None:
-    """Delete a snapshot that is not served, and the shards that no other snapshot uses."""
+    """Delete a snapshot that is not served, and the shards that no other snapshot uses.
+
+    Sources that only this snapshot had, after a rollback to one without them, are removed from the collection, so that
+    the next ingest does not bring them back. `webemu restore` takes them in again.
+    """
     folder = _collection_folder(root, collection)
     snapshot_id = resolve_snapshot_id(folder, snapshot)
     if snapshot_id == current_id(folder):
         raise SnapshotError(f"{snapshot_id} is being served", action="switch first: webemu snapshots use ID")
-    shutil.rmtree(folder / "snapshots" / snapshot_id)
-    # Shards are shared between snapshots: only those that no remaining manifest names are deleted.
-    used_shards = {shard for manifest in _read_manifests(folder) for shard in manifest.shards}
-    for shard in (folder / "shards").iterdir():
-        if shard.name not in used_shards:
-            shutil.rmtree(shard)
+    sources = keep_out_rolled_back(folder, snapshot_id)
+    delete_snapshots(folder, [snapshot_id])
     print(f"removed {snapshot_id}")
+    for source in sources:
+        print(f"stays out  {source.name}, which only that snapshot had (webemu removed, webemu restore)")
 
 
 @snapshots.command("verify")

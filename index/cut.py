@@ -19,6 +19,9 @@ from webemu.emulator.errors import BadRequest
 from webemu.index.catalog import FILE, Catalog
 from webemu.index.manifest import read_manifest, write_manifest
 from webemu.index.rank import Weights
+from webemu.index.removal.rules import FILE as RULES_FILE
+from webemu.index.removal.sweep import REASON as REMOVED
+from webemu.index.removal.sweep import sweep_collection
 from webemu.index.snapshot import BuildInputs, Progress, build_from_counts, count_catalog
 
 _COPY_CAPTURES = """
@@ -55,10 +58,13 @@ def cut_snapshot(
         CatalogError: the catalog is missing or locked.
         BadRequest: nothing was captured by then, or nothing later.
     """
+    sweep_collection(collection)
     _check_later_captures(collection, as_of)
     with tempfile.TemporaryDirectory(prefix=".cut.", dir=collection) as name:
         folder = Path(name)
         (folder / "warc").symlink_to(collection.resolve() / "warc")  # payload copies are found where they are
+        if (collection / RULES_FILE).exists():
+            (folder / RULES_FILE).symlink_to(collection.resolve() / RULES_FILE)
         _copy_catalog(collection, folder, as_of)
         counts = count_catalog(folder, folder / "anchors.parquet")
         if not counts.pages:
@@ -109,3 +115,4 @@ def _copy_tables(db: duckdb.DuckDBPyConnection, until: int) -> None:
     for table in ("pages", "links"):
         db.execute(_COPY_ROWS.format(table=table))
     db.execute(_COPY_SOURCES.format(until=until))
+    db.execute(f"INSERT INTO drops SELECT * FROM whole.drops WHERE reason = '{REMOVED}'")

@@ -80,6 +80,10 @@ class Manifest:
     """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
     continued: tuple[int, ...] = ()
     """Positions in `files` of those that also hold later records, which were cut off (`webemu.index.cut`)."""
+    redacted: tuple[int, ...] = ()
+    """Positions in `files` of those that also hold records of removed captures (`webemu.index.removal`)."""
+    removals: str = ""
+    """Hash of the removals that the snapshot is known to honour; empty if there were none."""
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -37,6 +37,8 @@ from webemu.index.payloads import decode_payload, read_payload, read_pieces
 from webemu.index.rank import FLAT_BM25, Weights
 from webemu.index.readable_texts import list_readable_texts
 from webemu.index.recent_conversions import RecentConversions
+from webemu.index.removal.rules import Rules, find_rules
+from webemu.index.removal.stale import refuse_stale
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import compute_segment_bases, open_index
@@ -121,6 +123,8 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         super().__init__(folder / LOOKUP_FILE, list(manifest.files))
         self._file_pool = WarcFilePool(collection)
         archive_fields = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
+        self._redacted = {manifest.files[number] for number in manifest.redacted}
+        self._rules = find_rules(collection) if self._redacted else Rules()
         self._archives = [
             Archive(name, crawl, path, *span, is_continued=number in manifest.continued)
             for number, (name, crawl, path, span) in enumerate(archive_fields)
@@ -153,16 +157,23 @@ class SnapshotPageStore(Lookup, DocumentConverter):
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterator[bytes]:
         """Yield `length` bytes of a WARC file from `offset` on, in pieces; fewer at its end.
 
-        Of a file that is continued after the snapshot, only whole records that are not later than its last capture.
+        Of a file that is continued after the snapshot, only whole records that are not later than its last capture; of
+        a file from which captures were removed, only whole records of others.
 
         Raises:
             PayloadError: the file cannot be read.
             NotCaptured: the range holds something else.
         """
         read = partial(read_pieces, self._file_pool, archive.path)
-        if not archive.is_continued:
+        if not archive.is_continued and archive.path not in self._redacted:
             return read(offset, length)
-        return iter(read_allowed_records(archive, read, offset, length, partial(is_by, archive.last_time)))
+        return iter(read_allowed_records(archive, read, offset, length, partial(self._is_allowed, archive)))
+
+    def _is_allowed(self, archive: Archive, record: dict[str, str]) -> bool:
+        """True if a record of a file that is continued or redacted belongs to the snapshot."""
+        if self._rules.covers(record.get("warc-target-uri", "").strip("<>")):
+            return False
+        return not archive.is_continued or is_by(archive.last_time, record)
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it has no character encoding.
@@ -197,6 +208,7 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
     """
     folder = collection / "snapshots" / snapshot
     manifest, engine, page_store = _open_ports(collection, folder)
+    refuse_stale(collection, manifest)
     figures: dict[str, object] = {
         name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
     }

@@ -34,6 +34,9 @@ from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.query_rows import stream_rows
 from webemu.index.rank import Weights
+from webemu.index.removal.rules import read_rules
+from webemu.index.removal.sweep import REASON as REMOVED
+from webemu.index.removal.sweep import sweep_collection
 from webemu.index.signals.anchors import gather_anchors
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import MEMBERS, write_clusters, write_members
@@ -74,13 +77,16 @@ class CatalogCounts(NamedTuple):
     """Hash of what was read from each source, and hash of the links to its pages."""
     ranks: str
     """Hash of the host ranks that were imported; empty if none were."""
+    removals: str = ""
+    """Hash of what was removed from the collection; empty if nothing was."""
 
 
 def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> CatalogCounts:
     """Count the catalog's sources, and write the link texts of all pages to the file `anchors`.
 
-    Captures that a snapshot cannot hold are dropped from the catalog first.
+    Captures that were removed, and those that a snapshot cannot hold, are dropped from the catalog first.
     """
+    sweep_collection(collection)
     drop_unindexable(collection)
     with Catalog(collection, read_only=True) as catalog:
         sources = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
@@ -88,7 +94,8 @@ def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> 
         links = gather_anchors(catalog.db, anchors, leave_out)
     contents: dict[int, tuple[int, ...]]
     contents = {source: (content, links.get(source, 0)) for source, _, content in sources}
-    return CatalogCounts({source: pages or 0 for source, pages, _ in sources}, contents, ranks)
+    pages_by_source = {source: pages or 0 for source, pages, _ in sources}
+    return CatalogCounts(pages_by_source, contents, ranks, read_rules(collection).digest())
 
 
 def build_snapshot(
@@ -127,7 +134,7 @@ def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, 
     folder = inputs.home / "snapshots" / snapshot
     # Everything that decides the content is in the id, so an existing folder is the same snapshot.
     if (folder / "manifest.json").exists():
-        _update_paths(inputs, folder)
+        _update_manifest(inputs, folder, counts.removals)
     else:
         total = sum(counts.pages.values()) // partition.total
         groups_by_name = dict(zip(names, groups, strict=True))
@@ -135,17 +142,17 @@ def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, 
             inputs, groups_by_name, workers, lambda pages_done: report("indexing", pages_done, total)
         )
         report("linking", total, total)
-        _write_snapshot(inputs, folder, shards_built, len(counts.pages))
+        _write_snapshot(inputs, folder, shards_built, counts)
     return snapshot
 
 
-def _update_paths(inputs: BuildInputs, folder: Path) -> None:
-    """Update the paths of WARC files in an existing manifest: files may have moved since the snapshot was built."""
+def _update_manifest(inputs: BuildInputs, folder: Path, removals: str) -> None:
+    """Update paths of WARC files and removals in an existing manifest: files may have moved since it was built."""
     manifest = read_manifest(folder)
     with Catalog(inputs.collection, read_only=True) as catalog:
         files = _payload_paths(inputs, [row[0] for row in catalog.db.execute(_FILES).fetchall()])
-    if files != manifest.files:
-        write_manifest(folder, replace(manifest, files=files))
+    if (files, removals) != (manifest.files, manifest.removals):
+        write_manifest(folder, replace(manifest, files=files, removals=removals))
 
 
 def _payload_paths(inputs: BuildInputs, paths: list[str]) -> tuple[str, ...]:
@@ -169,6 +176,9 @@ _ARCHIVES = """
 SELECT coalesce(copy, name), coalesce(min(crawl), ''), coalesce(floor(epoch(min(fetch_time)))::BIGINT, 0),
        coalesce(floor(epoch(max(fetch_time)))::BIGINT, -1)
 FROM sources LEFT JOIN captures USING (source_id) GROUP BY source_id, copy, name ORDER BY source_id
+"""
+_REDACTED = f"""
+SELECT file FROM file_of WHERE source_id IN (SELECT source_id FROM drops WHERE reason = '{REMOVED}') ORDER BY file
 """
 _TITLES = "SELECT DISTINCT title FROM pages WHERE searchable AND title <> '' ORDER BY title"
 _counter: Synchronized[int] | None = None
@@ -217,7 +227,7 @@ def _build_shards(
         return [future.result() for future in waiting]
 
 
-def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards.Shard], sources: int) -> None:
+def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards.Shard], counts: CatalogCounts) -> None:
     """Write the snapshot folder of these shards."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -236,6 +246,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         write_words(temporary / WORDS_FILE, titles, sample_texts(list(zip(homes, sizes, strict=True))))
         captures = _query_int(catalog.db, "SELECT count(*) FROM served")
         archives = catalog.db.execute(_ARCHIVES).fetchall()
+        redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
         surts = stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
         rows, pairs = _capture_rows(catalog.db), PairSorter(catalog.db)
         urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, pairs)
@@ -245,7 +256,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         shards=tuple(shard.id for shard in shards_built),
         segments=tuple(segments),
         bases=tuple(bases),
-        sources=sources,
+        sources=len(counts.pages),
         documents=sum(shard.documents for shard in shards_built),
         pages=sum(shard.pages for shard in shards_built),
         captures=captures,
@@ -258,6 +269,8 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         hashes=hash_folder(temporary),
         weights=asdict(inputs.weights),
         contents=tuple(hash_contents(home) for home in homes),
+        redacted=redacted,
+        removals=counts.removals,
     )
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)  # the remains of an older build without a manifest

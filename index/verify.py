@@ -55,8 +55,12 @@ def _find_damage(collection: Path, folder: Path, manifest: Manifest) -> Iterator
             yield f"{shard}/shard.json: {error}"
     with Catalog(collection, read_only=True) as catalog:
         sources = catalog.db.execute("SELECT source_id, path FROM sources WHERE copy IS NULL").fetchall()
-    for source, path in sources:
-        if path in manifest.files and Path(path).exists() and hash_file(Path(path)) != source:
+    redacted = {manifest.files[number] for number in manifest.redacted}
+    for source, name in sources:
+        path = collection / name
+        # Removed records may have been overwritten in the collection's own files.
+        is_purged = name in redacted and not Path(name).is_absolute()
+        if name in manifest.files and path.exists() and not is_purged and hash_file(path) != source:
             yield f"{path} is not the file that was ingested"
 
 

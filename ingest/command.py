@@ -55,6 +55,12 @@ RayOption = Annotated[
 SnapshotOption = Annotated[
     bool, typer.Option(help="Build a new snapshot at the end and make it the one that is served.")
 ]
+RereadOption = Annotated[
+    bool,
+    typer.Option(
+        "--reread", help="Read sources again that are already in, as after an upgrade; what did not change is kept."
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress bars.")]
 
 
@@ -67,6 +73,7 @@ def ingest(
     base_url: BaseUrlOption = None,
     host_ranks: HostRanksOption = None,
     ray: RayOption = None,
+    reread: RereadOption = False,
     snapshot: SnapshotOption = True,
     quiet: QuietOption = False,
 ) -> None:
@@ -98,7 +105,7 @@ def ingest(
     with _exit_when_interrupted():
         report = run(
             source_list.sources, config.collection_folder, workers or count_default_workers(), snapshot=snapshot,
-            quiet=quiet, host_ranks=host_ranks, cluster=ray,
+            quiet=quiet, host_ranks=host_ranks, cluster=ray, reread=reread,
         )  # fmt: skip
     _show(report, config, source_list, root)
     if snapshot and not report.snapshot:
@@ -126,6 +133,8 @@ def _show(report: Report, config: Config, source_list: SourceList, root: Path | 
     """Print the report."""
     rate = report.pages / report.seconds if report.seconds else 0.0
     print(f"sources   {report.added:,} added, {report.already_ingested:,} already in, {len(report.failed):,} failed")
+    if report.kept_out:
+        print(f"removed   {report.kept_out:,} kept out, which were removed (webemu removed)")
     if source_list.ignored_count:
         print(f"ignored   {source_list.ignored_count:,} files whose names are not those of archives")
     if source_list.missing_lines:

@@ -21,13 +21,15 @@ from webemu.emulator.errors import CatalogError, SourceError
 from webemu.index.catalog import Catalog
 from webemu.index.digests import hash_file
 from webemu.index.lock import exclusive_lock
+from webemu.index.removal.rules import read_rules
+from webemu.index.removal.sweep import sweep
 from webemu.index.signals.hosts import import_ranks, read_ranks_columns
-from webemu.index.snapshot import build_snapshot
 from webemu.index.space import describe_shortage, no_space_error, raising_space_errors
 from webemu.ingest.cluster import run_jobs as run_on_cluster
 from webemu.ingest.download import fetch
 from webemu.ingest.pieces import PIECE_BYTES
 from webemu.ingest.pool import JobResult, run_jobs
+from webemu.ingest.snapshot_progress import build_with_progress
 from webemu.ingest.sources import Source
 from webemu.ingest.worker import Job, WorkerProgress
 
@@ -48,6 +50,8 @@ class Report:
     """Sources that were ingested by this run."""
     already_ingested: int = 0
     """Sources that were in the catalog before, or twice in the list."""
+    kept_out: int = 0
+    """Named sources that were removed from the collection, and so were not read."""
     bytes: int = 0
     """Size of the added sources."""
     captures: int = 0
@@ -85,12 +89,14 @@ def run(
     host_ranks: Path | None = None,
     piece_bytes: int = PIECE_BYTES,
     cluster: str | None = None,
+    reread: bool = False,
 ) -> Report:
     """Ingest the sources into the collection at `folder`, build its snapshot and return a report.
 
     `host_ranks` is a file of Common Crawl's host ranks; those of the crawl's hosts are kept. `piece_bytes` is the
     approximate number of bytes that one worker reads of a large source. `cluster` is the address of a Ray cluster
-    whose machines read the sources, instead of `workers` processes on this one.
+    whose machines read the sources, instead of `workers` processes on this one. `reread` reads sources that are in the
+    catalog again.
 
     Interrupted at any moment, the same call continues: a source is in the catalog completely or not at all.
 
@@ -108,8 +114,11 @@ def run(
     )
     with raising_space_errors(folder), exclusive_lock(folder / "ingest.lock", lock_error):
         with Catalog(folder) as catalog:
-            jobs = list(_find_new_jobs(sources, folder, catalog, report, quiet))
+            rules = read_rules(folder)
+            jobs = list(_find_new_jobs(sources, folder, catalog, report, quiet, rules.sources, reread))
             _run_workers(jobs, folder, _choose_runner(workers, piece_bytes, cluster), catalog, report, quiet)
+            if rules.rules:
+                sweep(catalog.db, rules)
             if host_ranks:
                 report.hosts_with_ranks = import_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
@@ -117,7 +126,7 @@ def run(
             report.without_records = _without_records(catalog, report.sources)
             has_captures = catalog.db.execute("SELECT 1 FROM captures LIMIT 1").fetchone() is not None
         if snapshot and has_captures:
-            report.snapshot = _build_snapshot(folder, workers, quiet)
+            report.snapshot = build_with_progress(folder, workers, quiet)
     report.seconds = time.monotonic() - started
     return report
 
@@ -135,13 +144,14 @@ def _without_records(catalog: Catalog, sources: set[int]) -> list[tuple[str, str
 
 
 def _find_new_jobs(
-    sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool
-) -> Iterator[Job]:
-    """Yield a job for each source that is not in the catalog, downloading it first if needed.
+    sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool, removed: frozenset[int],
+    reread: bool,
+) -> Iterator[Job]:  # fmt: skip
+    """Yield a job for each source that is neither in the catalog nor removed, downloading it first if needed.
 
-    Failures go to the report.
+    With `reread`, those in the catalog are read again. Failures go to the report.
     """
-    known_ids = catalog.source_ids()
+    known_ids = set() if reread else catalog.source_ids()
     failures_by_host: Counter[str] = Counter()
     for source in tqdm(sources, desc="checking", unit="file", disable=quiet or len(sources) < 3, leave=False):
         host = urls.host_of(source.url) if source.url else ""
@@ -158,6 +168,9 @@ def _find_new_jobs(
             failures_by_host[host] += bool(host)  # local files have no host, and are always tried
             continue
         failures_by_host[host] = 0
+        if source_id in removed:
+            report.kept_out += 1
+            continue
         report.sources.add(source_id)
         if source_id in known_ids:
             report.already_ingested += 1
@@ -210,7 +223,7 @@ def _run_workers(
             if result.staging_folder is None:
                 report.failed.append((result.job.name, result.error))
                 continue
-            catalog.import_staging(result.staging_folder)
+            catalog.import_staging(result.staging_folder, replace=True)
             row = catalog.db.execute(_COUNTS, [result.job.source_id]).fetchone() or (0, 0, 0)
             report.added += 1
             report.bytes += result.job.bytes
@@ -230,18 +243,6 @@ def _choose_runner(workers: int, piece_bytes: int, cluster: str | None) -> JobRu
     if cluster is None:
         return lambda jobs, folder, on_progress: run_jobs(jobs, folder, workers, on_progress, piece_bytes)
     return lambda jobs, folder, on_progress: run_on_cluster(jobs, folder, cluster, on_progress) if jobs else iter(())
-
-
-def _build_snapshot(folder: Path, workers: int, quiet: bool) -> str:
-    """Build the snapshot and return its name, showing a progress bar."""
-    with tqdm(unit="page", desc="indexing", disable=quiet, file=sys.stderr) as bar:
-
-        def progress(stage: str, done: int, total: int) -> None:
-            bar.set_description(stage)
-            bar.total = total
-            bar.update(done - bar.n)
-
-        return build_snapshot(folder, workers, progress)
 
 
 def count_default_workers() -> int:

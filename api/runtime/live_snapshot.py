@@ -24,6 +24,8 @@ from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World, WorldHooks
 from webemu.index.open import check_snapshot, current_id, open_snapshot
 from webemu.index.records import READER, describe_reader
+from webemu.index.removal.rules import FILE as REMOVALS_FILE
+from webemu.index.removal.rules import NO_FILE, file_state
 from webemu.index.self_check import SelfCheck
 
 __all__ = ["READER", "LiveSnapshot", "current_id", "describe_reader", "find_problem"]
@@ -89,6 +91,8 @@ class LiveSnapshot:
         # A rollback may need a snapshot again while requests still hold it, and LMDB must not open a file twice.
         self._worlds: WeakValueDictionary[str, World] = WeakValueDictionary()
         self._pinned: list[World] = []
+        self._removals = (file_state(folder / REMOVALS_FILE), "")
+        """State of the file of removals, and the snapshot that was served with it."""
         self.peers = from_environment(self.open)
         """The other workers of this server; None if there are none."""
         self._on_query: Callable[[str], None] | None = None
@@ -175,6 +179,7 @@ class LiveSnapshot:
         try:
             await asyncio.to_thread(self._switch)
             self.check_files()
+            self._close_if_removed()
             for snapshot in {self.snapshot, *(world.snapshot for world in self._pinned)}:
                 self._close_if_damaged(snapshot)
         except Exception as error:
@@ -205,6 +210,14 @@ class LiveSnapshot:
                 action="restore it, or remove and build the snapshot again (webemu snapshots), then restart the server",
                 location=damage,
             )
+
+    def _close_if_removed(self) -> None:
+        """Close other snapshots than the served one after a removal: they open again only without what was removed."""
+        before, self._removals = self._removals, (file_state(self._folder / REMOVALS_FILE), self.snapshot)
+        if self._removals != before and self._removals[0] != NO_FILE:
+            self._pinned.clear()
+            for snapshot in [snapshot for snapshot in self._worlds if snapshot != self.snapshot]:
+                self._worlds.pop(snapshot, None)
 
     def _close_if_damaged(self, snapshot: str) -> None:
         """Close a snapshot that was found damaged: an error is better than a wrong answer. Raises SnapshotError."""
