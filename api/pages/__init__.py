@@ -1,4 +1,4 @@
-"""Pages for people: a search engine over the snapshot, without scripts and without anything from other hosts.
+"""Pages for people: a search engine over the snapshot, with one small script of ours and nothing from other hosts.
 
 Text of crawled pages is hostile. Templates escape it, its length is bounded, and only http and https URLs become
 links.

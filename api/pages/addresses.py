@@ -23,9 +23,13 @@ def search_url(text: str, page: int = 1) -> str:
     return "/search?" + urlencode({"q": text} | ({"page": page} if page > 1 else {}))
 
 
-def view_url(url: str, tab: str = "page", timestamp: str = "") -> str:
-    """Return the address that shows a URL of the crawl; `timestamp` is YYYYMMDDhhmmss, empty for the session's time."""
-    params = {"url": url} | ({"as": tab} if tab != "page" else {}) | ({"at": timestamp} if timestamp else {})
+def view_url(url: str, tab: str = "", timestamp: str = "") -> str:
+    """Return the address that shows a URL of the crawl.
+
+    `tab` is a view, empty for the one in which the page opens; `timestamp` is YYYYMMDDhhmmss or a day, empty for the
+    session's time.
+    """
+    params = {"url": url} | ({"as": tab} if tab else {}) | ({"at": timestamp} if timestamp else {})
     return "/view?" + urlencode(params)
 
 

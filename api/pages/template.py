@@ -1,6 +1,6 @@
 """One page of this server as a response: a filled and escaped template.
 
-Its Content-Security-Policy lets nothing run and nothing load from elsewhere.
+Its Content-Security-Policy lets only our own script run, which is named by its hash, and nothing load from elsewhere.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from webemu.emulator.world import World
 
 HTML_TYPE = "text/html; charset=utf-8"
 _POLICY_TEMPLATE = (
-    "default-src 'none'; style-src '{style}'; img-src 'self' data:; form-action 'self'; frame-src 'self';"
-    " frame-ancestors 'self'; base-uri 'none'"
+    "default-src 'none'; style-src '{style}'; script-src '{script}';"
+    " img-src 'self' data:; form-action 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'"
 )
 
 
@@ -35,15 +35,17 @@ def _load_templates() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals["style"] = Markup(loader.get_source(environment, "style.css")[0])
+    environment.globals["script"] = Markup(loader.get_source(environment, "page.js")[0])
     environment.globals["addresses"] = addresses
     return environment
 
 
 @cache
 def _security_policy() -> bytes:
-    """Return the Content-Security-Policy (CSP level 3), in which the only style sheet is named by its hash."""
-    style = str(_load_templates().globals["style"])
-    return _POLICY_TEMPLATE.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
+    """Return the Content-Security-Policy (CSP level 3), in which the only style sheet and script are named by hash."""
+    texts = {name: str(_load_templates().globals[name]) for name in ("style", "script")}
+    hashes = {name: b64encode(sha256(text.encode()).digest()).decode() for name, text in texts.items()}
+    return _POLICY_TEMPLATE.format(**{name: f"sha256-{text}" for name, text in hashes.items()}).encode()
 
 
 def fill_template(template: str, **values: object) -> bytes:

@@ -1,4 +1,4 @@
-"""One URL of the crawl: the page in a frame, its text, markdown and links, and the headers of its server."""
+"""One URL of the crawl: its text, the original in a frame, markdown and links, and the headers of its server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.api.pages import addresses
+from webemu.api.pages.missing_styles import count_missing_styles
 from webemu.api.pages.template import first_param, render_page
 from webemu.emulator import urls
 from webemu.emulator.dates import parse_time
@@ -17,7 +18,7 @@ from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Capture, PageRequest, View
 from webemu.emulator.world import World
 
-TAB_LABELS = {"page": "Page", "text": "Text", "markdown": "Markdown", "links": "Links", "headers": "Headers"}
+TAB_LABELS = {"text": "Text", "page": "Original", "markdown": "Markdown", "links": "Links", "headers": "Headers"}
 """Labels of the views, in order."""
 _VIEWS: dict[str, View] = {"text": "text", "markdown": "markdown", "links": "links"}
 MAX_TEXT_CHARS = 300_000
@@ -64,16 +65,17 @@ def answer_view(world: World, request: Request) -> Response:
     """
     url, tab, timestamp = (
         first_param(request, "url"),
-        first_param(request, "as") or "page",
+        first_param(request, "as"),
         first_param(request, "at", 40),
     )
-    if not url or tab not in TAB_LABELS:
+    if not url or tab not in ("", *TAB_LABELS):
         raise BadRequest(
             "the parameter url is missing" if not url else f"{tab[:40]!r} is not a view of a page",
             action=f"use /view?url=URL&as={'|'.join(TAB_LABELS)}",
         )
     at_time = parse_time(timestamp) if timestamp else request.session.at_time
     capture = world.locate(PageRequest(url, "raw", at_time, follow=False))
+    tab = tab or _default_tab(world, capture)
     # A view that fails is an error inside the page: the other views and captures stay reachable.
     problem, values = None, dict[str, object]()
     try:
@@ -85,11 +87,17 @@ def answer_view(world: World, request: Request) -> Response:
     )
 
 
+def _default_tab(world: World, capture: Capture) -> str:
+    """Return the view in which a capture opens: its text if it has any, else the original."""
+    return "text" if not capture.redirect and world.text_of(capture)[1].strip() else "page"
+
+
 def _common_values(
     world: World, request: Request, requested_url: str, capture: Capture, tab: str, timestamp: str
 ) -> dict[str, object]:
     """Return the template values that all views of a capture share."""
     stamp = addresses.format_timestamp(capture.time)
+    options = _list_captures(world, requested_url, capture, tab)
     return {
         "title": world.text_of(capture)[0] or addresses.decode_for_display(capture.url),
         "url": capture.url,
@@ -103,7 +111,8 @@ def _common_values(
         "tabs": [
             (name, label, addresses.view_url(requested_url, name, timestamp)) for name, label in TAB_LABELS.items()
         ],
-        "captures": _list_captures(world, requested_url, capture, tab),
+        "captures": options,
+        "current_index": next((number for number, option in enumerate(options) if option.is_current), 0),
         "replay_url": addresses.replay_url(capture.url, stamp),
     }
 
@@ -111,7 +120,9 @@ def _common_values(
 def _view_values(world: World, capture: Capture, tab: str) -> dict[str, object]:
     """Return the template values of one view. Raises ViewUnavailable or PayloadError if it cannot be shown."""
     if tab == "page":
-        return {"frame_url": addresses.replay_url(capture.url, addresses.format_timestamp(capture.time), "if_")}
+        stamp = addresses.format_timestamp(capture.time)
+        styles = count_missing_styles(world, capture)
+        return {"frame_url": addresses.replay_url(capture.url, stamp, "if_"), "styles": styles}
     if tab == "headers":
         return _header_values(world, capture)
     content = world.fetch(_request_capture(capture, _VIEWS[tab])).content

@@ -54,8 +54,13 @@ def crawl() -> list[CaptureSpec]:
         '<a href="javascript:document.title=\'ran\'">run</a><a href="data:text/html,<script>alert(1)</script>">d</a>'
     )
     look = '<link rel="stylesheet" href="/look.css">'
+    news = [
+        CaptureSpec("https://news.example/", html("News", f"This is the {name} edition."), day=day)
+        for day, name in enumerate(("first", "second", "third"), 1)
+    ]
     return [
         *ports,
+        *news,
         CaptureSpec(
             "https://evil.example/", html(ESCAPED_EVIL, f"Piracy {ESCAPED_EVIL}", links), headers=(("X-Evil", EVIL),)
         ),
@@ -187,8 +192,9 @@ def test_a_person_searches_reads_and_goes_back(serving: Serving, look: Look, kee
     expect(page.locator("ol.results")).to_have_attribute("start", "11")
     page.go_back()
     expect(page.locator(".results h2 a").first).to_have_text(first)
-    page.locator(".views").first.get_by_role("link", name="Text").click()
+    page.locator(".results h2 a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(first)
+    expect(page.locator(".tabs [aria-current]")).to_have_text("Text")
     expect(page.locator("pre")).to_contain_text("is old.")
     for tab in ("Markdown", "Links", "Headers"):
         page.get_by_role("link", name=tab, exact=True).click()
@@ -197,6 +203,25 @@ def test_a_person_searches_reads_and_goes_back(serving: Serving, look: Look, kee
     keep(watched, "headers")
     assert watched.messages == []
     assert {url for url in watched.requested_urls if not url.startswith(serving.origin + "/")} == set()
+
+
+def test_a_person_travels_through_captures_and_days(look: Look, keep: Keep) -> None:
+    page = (watched := look("/view?url=https%3A%2F%2Fnews.example%2F")).page
+    expect(page.locator("pre")).to_contain_text("third edition")
+    slider = page.get_by_role("slider", name="Travel through the captures")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("pre")).to_contain_text("first edition")
+    expect(page.locator(".travel output")).to_have_text("2024-01-01 12:00:00")
+    keep(watched, "captures")
+    page.goto(page.url.partition("/view")[0] + "/search?q=edition")
+    page.get_by_text("Filters and time travel").click()
+    page.get_by_label("Site").fill("news.example")
+    page.get_by_label("The web as of").fill("2024-01-02")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".count")).to_have_text("1 page, as captured up to 2024-01-02")
+    expect(page.locator(".snippet")).to_contain_text("second edition")
+    assert watched.messages == []
 
 
 def test_filters_are_taken_off_and_typing_errors_mended_by_a_click(look: Look) -> None:
@@ -262,13 +287,19 @@ def test_the_keyboard_alone_is_enough(look: Look) -> None:
     expect(page.locator(":focus")).to_have_text("Skip to the content")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Filters and time travel")
     assert page.locator(":focus").evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    page.keyboard.press("Tab")
     expect(page.locator("article").first.locator(":focus")).to_have_count(1)
     page.keyboard.press("Enter")
-    expect(page.locator(".tabs [aria-current]")).to_have_text("Page")
+    expect(page.locator(".tabs [aria-current]")).to_have_text("Text")
+    page.keyboard.press("/")
+    expect(page.locator(":focus")).to_have_id("q")
+    page.keyboard.type("a/b")
+    expect(page.locator("#q")).to_have_value("a/b")
 
 
-RUNS = "script, main img, [onerror], [onfocus], a[href^='javascript:'], a[href^='data:']"
+RUNS = "script ~ script, main script, main img, [onerror], [onfocus], a[href^='javascript:'], a[href^='data:']"
 
 
 def test_hostile_pages_do_not_run(serving: Serving, look: Look) -> None:
@@ -285,14 +316,14 @@ def test_hostile_pages_do_not_run(serving: Serving, look: Look) -> None:
 
 
 def test_the_page_itself_is_in_a_frame_where_nothing_runs(serving: Serving, look: Look, keep: Keep) -> None:
-    watched = look(f"/view?url={quote(SITE, safe='')}")
+    watched = look(f"/view?url={quote(SITE, safe='')}&as=page")
     frame = watched.page.frame_locator("iframe")
     expect(frame.get_by_text("On", exact=True)).to_have_css("color", "rgb(4, 5, 6)")
     assert frame.locator("img").evaluate("image => image.naturalWidth") == 7
     keep(watched, "view")
     frame.get_by_text("On", exact=True).click()
     expect(frame.get_by_text("You are here")).to_be_visible()
-    watched.page.goto(f"{serving.origin}/view?url={quote(EVIL_URL, safe='')}")
+    watched.page.goto(f"{serving.origin}/view?url={quote(EVIL_URL, safe='')}&as=page")
     expect(frame.get_by_text("More piracy")).to_be_visible()
     assert watched.page.frames[1].title() != "ran"
     assert all("Blocked script execution" in line or "404" in line for line in watched.messages), watched.messages
