@@ -74,7 +74,7 @@ def make_flat(world: World) -> World:
     return world.with_engine("plain")
 
 
-def rank_with_peer(collection: Path, texts: Sequence[str], folder: Path) -> Mapping[str, list[str]]:
+def rank_with_peer(collection: Path, texts: Sequence[str], folder: Path, depth: int = DEPTH) -> Mapping[str, list[str]]:
     """Return the ranking of each query by bm25s, whose index is built in a folder if it is not there yet.
 
     Raises ImportError if the peer is not installed.
@@ -86,7 +86,7 @@ def rank_with_peer(collection: Path, texts: Sequence[str], folder: Path) -> Mapp
     if not corpus.exists():
         write_pages(collection, corpus, WHOLE_PAGE)
     urls = {row["id"]: row["url"] for row in read_rows(corpus)}
-    rankings = Bm25(corpus, folder / "index").search(list(texts), DEPTH)
+    rankings = Bm25(corpus, folder / "index").search(list(texts), depth)
     return {
         text: [urls[passage["id"]] for passage, _ in ranking] for text, ranking in zip(texts, rankings, strict=True)
     }

@@ -63,6 +63,8 @@ MAX_PASSAGES = 64
 """Passages of a record at most: one bit each of a 64-bit mask."""
 PASSAGE_CHARACTERS = 260
 """Longest passage in characters."""
+CELL_BORDER = " | "
+"""Text between two cells of a row of a table."""
 MAX_TITLE_CHARACTERS = 300
 """Characters of a title that a record holds."""
 
@@ -117,10 +119,25 @@ def _iter_passages(text: str) -> Iterator[tuple[str, int]]:
             half = start + PASSAGE_CHARACTERS // 2
             cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _SENTENCE_ENDS) + 1
             end = cut or text.rfind(" ", half, end) + 1 or end
-        if passage := " ".join(text[start:end].split()):  # blank stretches make no passage
+        if passage := _flatten_lines(text[start:end]):  # blank stretches make no passage
             count += 1
             yield passage, min(end, size)
         start = end
+
+
+def _flatten_lines(text: str) -> str:
+    """Return a text on one line. Rows of a table are kept apart, and a row of two cells becomes `label: value`."""
+    if CELL_BORDER not in text:
+        return " ".join(text.split())
+    parts: list[str] = []
+    was_row = False
+    for line in filter(None, (" ".join(line.split()) for line in text.split("\n"))):
+        cells = line.split(CELL_BORDER)
+        parts += ["; " if was_row else " "] if parts else []
+        parts.append(": ".join(cells) if len(cells) == 2 and cells[0][-1].isalnum() else line)
+        was_row = len(cells) > 1
+    passage = "".join(parts)
+    return passage if len(passage) <= PASSAGE_CHARACTERS else " ".join(text.split())
 
 
 class AnalyzedText(NamedTuple):

@@ -49,9 +49,7 @@ def ingest_corpus(folder: Path, work: Path) -> Path:
     `webemu ingest` is run as a command, since `index` must not import `ingest_corpus`.
     """
     crawl = work / "corpus.warc.gz"
-    with crawl.open("wb") as file:
-        for document in _read_documents(folder / "corpus.jsonl"):
-            file.write(gzip.compress(_warc_record(document), mtime=0))
+    write_crawl(folder, crawl)
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(crawl), "--root", str(work)]
     process = subprocess.run(
         [*command, "--collection", COLLECTION, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -59,6 +57,13 @@ def ingest_corpus(folder: Path, work: Path) -> Path:
     if process.returncode:
         raise SourceError(f"{folder} could not be ingested: {(process.stderr or process.stdout).strip()[-500:]}")
     return work / COLLECTION
+
+
+def write_crawl(folder: Path, crawl: Path) -> None:
+    """Write the corpus as a WARC file. Raises SourceError if it cannot be read."""
+    with crawl.open("wb") as file:
+        for document in _read_documents(folder / "corpus.jsonl"):
+            file.write(gzip.compress(_warc_record(document), mtime=0))
 
 
 def _read_documents(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -65,3 +65,9 @@ def test_rare_words_count_more_and_long_texts_less() -> None:
     assert scores[0] > scores[2] > scores[1] > scores[3] == 0
     assert score_texts({}, texts, 1000) == [0, 0, 0, 0]
     assert score_texts({"the": 1}, [], 1000) == []
+
+
+def test_a_snippet_of_a_table_is_found_in_its_text() -> None:
+    rows = "".join(f"Measure {number} | {number * 7}\n" for number in range(200))
+    snippet = "Measure 150: 1050; Measure 151: 1057; Measure 152: 1064"
+    assert "Measure 150 | 1050" in extract_passage(rows, snippet)

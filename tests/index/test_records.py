@@ -121,3 +121,22 @@ def test_a_record_knows_its_language_and_whether_the_page_is_dated(language: str
         record = encode_record("http://x.org/", "t", 19_000, analyze_text("text"), language, is_published)
         hit = read_hit(memoryview(record), 0, 0.0, [])
         assert (hit.language, hit.is_published, hit.date) == (shown_language, is_published, "2022-01-08")
+
+
+def test_rows_of_tables_are_labels_and_values() -> None:
+    text = (
+        "Wick is a town.\nPopulation | 12,300\nMayor | Ada Holm\nIt is far north.\nYear | Ships | Tons\n1901 | 5 | 70"
+    )
+    assert split_passages(text) == [
+        "Wick is a town. Population: 12,300; Mayor: Ada Holm; It is far north. Year | Ships | Tons; 1901 | 5 | 70"
+    ]
+    assert split_passages("a | b\n" * 200)[0].startswith("a: b; a: b; ")
+    assert split_passages("| x\n | y") == ["| x | y"]
+
+
+@given(st.text(alphabet="ab |\n:", max_size=900))
+def test_passages_of_tables_are_short_and_keep_all_words(text: str) -> None:
+    passages = split_passages(text)
+    assert all(len(passage) <= PASSAGE_CHARACTERS for passage in passages)
+    bare = str.maketrans("|:;", "   ")
+    assert "".join("".join(passages).translate(bare).split()) == "".join(text.translate(bare).split())
