@@ -64,6 +64,13 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "removed": ("webemu.ingest.removal_command:removed", "List what was removed, when and why."),
         "restore": ("webemu.ingest.removal_command:restore", "Take removals back."),
+        "export": (
+            "webemu.ingest.export.command:export",
+            "Write a collection or a part of it as WARC, WACZ, Parquet, JSONL.",
+        ),
+        "merge": ("webemu.ingest.keeping_command:merge", "Take the sources of other collections into one."),
+        "move": ("webemu.ingest.keeping_command:move", "Move a collection or its source files; own its payloads."),
+        "gc": ("webemu.ingest.keeping_command:gc", "Delete old snapshots and what killed runs left behind."),
         "embed": ("webemu.index.dense.command:embed", "Add embeddings to a snapshot, for search by meaning."),
         "traces": (
             "webemu.index.traces_command:traces",

@@ -23,26 +23,26 @@ _INDEX_FILE = r"/(index|default)\.(html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)$"
 _BASE = f"rtrim(regexp_replace(split_part(url_surtkey, '?', 1), '{_INDEX_FILE}', '', 'i'), '/')"
 """SQL of what SURT keys of one loose key have in common."""
 _COVERED = """
-CREATE OR REPLACE TEMP TABLE removed_record AS
+CREATE OR REPLACE TEMP TABLE covered_record AS
 SELECT source_id, warc_record_offset, warc_record_length FROM captures
 WHERE url_surtkey IN (SELECT text FROM removed_surt) OR url IN (SELECT text FROM removed_url) {prefixes}
 """
 _PREFIX = " OR left(url_surtkey, {length}) IN (SELECT text FROM removed_prefix WHERE length(text) = {length})"
 _COUNT_DROPS = """
 INSERT INTO drops SELECT source_id, '{reason}', count(*), sum(warc_record_length), min(warc_record_offset), NULL
-FROM removed_record GROUP BY source_id
+FROM covered_record GROUP BY source_id
 """
 _UPDATE_SOURCES = """
 UPDATE sources SET content_hash = xor(content_hash, gone.hash),
   captures = (SELECT count(*) FROM captures c WHERE c.source_id = sources.source_id),
   pages = (SELECT count(*) FROM pages p WHERE p.source_id = sources.source_id)
 FROM (SELECT source_id, bit_xor((md5_number_lower('removed ' || warc_record_offset) >> 1)::BIGINT) AS hash
-      FROM removed_record GROUP BY source_id) gone
+      FROM covered_record GROUP BY source_id) gone
 WHERE sources.source_id = gone.source_id
 """
 _DELETE = """
 DELETE FROM {table}
-WHERE (source_id, warc_record_offset) IN (SELECT (source_id, warc_record_offset) FROM removed_record)
+WHERE (source_id, warc_record_offset) IN (SELECT (source_id, warc_record_offset) FROM covered_record)
 """
 
 
@@ -63,9 +63,9 @@ def sweep_collection(collection: Path) -> int:
 
 def count_covered(db: duckdb.DuckDBPyConnection, rules: Rules) -> int:
     """Return how many captures, sources and names of drops in the catalog the rules cover."""
-    _find_covered(db, rules)
+    find_covered(db, rules)
     sources = _count(db, "sources WHERE source_id IN ?", list(rules.sources))
-    return sources + _count(db, "removed_record") + len(_named_by_drops(db, rules))
+    return sources + _count(db, "covered_record") + len(_named_by_drops(db, rules))
 
 
 def _count(db: duckdb.DuckDBPyConnection, rows: str, *values: object) -> int:
@@ -79,8 +79,8 @@ def sweep(db: duckdb.DuckDBPyConnection, rules: Rules) -> int:
     db.execute("BEGIN TRANSACTION")
     try:
         deleted = _delete_sources(db, rules)
-        _find_covered(db, rules)
-        deleted_records = _count(db, "removed_record")
+        find_covered(db, rules)
+        deleted_records = _count(db, "covered_record")
         if deleted_records:
             db.execute(_COUNT_DROPS.format(reason=REASON))
             for table in ("captures", "pages", "links"):
@@ -105,8 +105,8 @@ def _delete_sources(db: duckdb.DuckDBPyConnection, rules: Rules) -> int:
     return captures
 
 
-def _find_covered(db: duckdb.DuckDBPyConnection, rules: Rules) -> None:
-    """Fill the temporary table removed_record with the captures that rules on URLs cover."""
+def find_covered(db: duckdb.DuckDBPyConnection, rules: Rules) -> None:
+    """Fill the temporary table covered_record with the captures that rules on URLs cover."""
     _write_texts(db, "removed_surt", rules.surts)
     _write_texts(db, "removed_prefix", rules.prefixes)
     _write_texts(db, "removed_url", _covered_urls(db, rules))

@@ -1,0 +1,118 @@
+"""An export that is ingested again gives the same results and payloads; removed captures are in none."""
+
+import base64
+import gzip
+import json
+from hashlib import sha1
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from tests.crawls import CaptureSpec, html, ingest, write
+from webemu.emulator.cli import app
+from webemu.emulator.types import Query
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import current_id, read_manifest
+from webemu.index.open import SnapshotPageStore, open_world
+from webemu.index.removal.rules import parse_rule
+from webemu.index.removal.take import remove
+from webemu.ingest.export.pages import SCHEMA
+
+WORDS = "Boats and nets of the harbour town, in enough words to be a page of its own."
+HOME, TRADE = "https://a.example/", "https://b.example/trade"
+HOME_PAGE = html("Home", WORDS, f'<a href="{TRADE}">the trade</a>')
+DIGEST = {"WARC-Payload-Digest": "sha1:" + base64.b32encode(sha1(HOME_PAGE.encode()).digest()).decode()}
+FIRST = [
+    CaptureSpec(HOME, HOME_PAGE, 1, warc=DIGEST),
+    CaptureSpec(TRADE, html("Trade", WORDS, "Trade in the harbour."), 2),
+    CaptureSpec("https://gone.example/", html("Gone", WORDS, "quibbledock"), 2),
+]
+LATER = [
+    CaptureSpec(HOME, "", 20, kind="revisit", warc=DIGEST),
+    CaptureSpec(TRADE, html("Trade", WORDS, "Trade in the harbour, later."), 21),
+]
+_CAPTURES = """
+SELECT * EXCLUDE (source_id, warc_record_offset, warc_record_length, warc_filename, crawl), coalesce(crawl, '')
+FROM captures
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("export")
+    ingest(root / "c", write(root / "a.warc.gz", FIRST), write(root / "b.warc.gz", LATER))
+    remove(root / "c", [parse_rule("host", "gone.example", "opt-out", "2024-01-01")])
+    return root
+
+
+def export(root: Path, name: str, *options: str) -> Path:
+    target = root / "out" / name
+    arguments = ["export", str(target), "--root", str(root), "--collection", "c", "-q", *options]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return target
+
+
+def captures_of(collection: Path) -> list[str]:
+    with Catalog(collection, read_only=True) as catalog:
+        return sorted(map(repr, catalog.db.execute(_CAPTURES).fetchall()))
+
+
+def payloads_of(collection: Path) -> list[tuple[str, int, bytes]]:
+    folder = collection / "snapshots" / (current_id(collection) or "")
+    store = SnapshotPageStore(folder, collection, read_manifest(folder))
+    captures = [capture for url in sorted(store.iter_urls()) for capture in store.exact(url)]
+    return [(capture.url, capture.time, store.payload(capture).body) for capture in captures]
+
+
+@pytest.mark.parametrize("name", ["all.warc.gz", "all.wacz"])
+def test_archives_come_back_as_they_were(root: Path, tmp_path: Path, name: str) -> None:
+    ingest(root / "c")  # builds the snapshot without the removed page
+    ingest(tmp_path / "again", export(root, name))
+    assert captures_of(tmp_path / "again") == captures_of(root / "c")
+    assert payloads_of(tmp_path / "again") == payloads_of(root / "c")
+    before, after = open_world(root / "c"), open_world(tmp_path / "again")
+    for text in ("harbour", "trade", "boats nets", "quibbledock"):
+        assert [(hit.url, hit.title, hit.snippet) for hit in after.search(Query(text)).hits] == [
+            (hit.url, hit.title, hit.snippet) for hit in before.search(Query(text)).hits
+        ]
+
+
+def test_pages_have_the_columns_of_fineweb(root: Path, tmp_path: Path) -> None:
+    path = export(root, "all.parquet")
+    table = pq.read_table(path)
+    assert table.schema.names == SCHEMA.names
+    assert sorted(table["url"].to_pylist()) == [HOME, TRADE, TRADE]
+    assert ingest(tmp_path / "again", path).pages == 3
+    urls = {hit.url for hit in open_world(tmp_path / "again").search(Query("harbour trade")).hits}
+    assert urls == {hit.url for hit in open_world(root / "c").search(Query("harbour trade")).hits}
+
+
+def test_corpora_have_the_latest_capture_of_each_page(root: Path) -> None:
+    rows = [json.loads(line) for line in export(root, "beir.jsonl", "--format", "beir").read_text().splitlines()]
+    assert [row["_id"] for row in rows] == [HOME, TRADE]
+    assert "later" in rows[1]["text"]
+    passages = gzip.decompress(export(root, "p.jsonl.gz", "--format", "passages").read_bytes()).decode().splitlines()
+    assert json.loads(passages[0])["contents"].startswith('"Home"\n')
+
+
+@pytest.mark.parametrize(
+    ("options", "urls"),
+    [
+        (("--host", "b.example"), {TRADE}),
+        (("--to", "2024-01-02"), {HOME}),
+        (("--from", "2024-01-15", "--url", TRADE), {TRADE}),
+        (("--query", "trade", "--hits", "1"), {TRADE}),
+    ],
+)
+def test_conditions_choose(root: Path, options: tuple[str, ...], urls: set[str]) -> None:
+    rows = export(root, "chosen.jsonl", *options).read_text().splitlines()
+    assert {json.loads(row)["url"] for row in rows} == urls
+
+
+def test_nothing_chosen_is_an_error(root: Path) -> None:
+    arguments = ["export", str(root / "x.jsonl"), "--root", str(root), "--collection", "c", "--host", "none.example"]
+    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert not (root / "x.jsonl").exists()
