@@ -147,6 +147,7 @@ $(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requir
 	$(call venv,$(TRAINERS))
 	grep -vE '^(openai|websockets)==' constraints.txt >$(TRAINERS)/constraints.txt
 	$(TRAINERS)/bin/python $(PIP) -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
+	$(TRAINERS)/bin/python $(PIP) --no-deps tinker-cookbook==0.6.1 # it wants tml-renderers, which is not on every index
 	touch $@
 
 # Without our constraints, and verl brings a package named "tests".

@@ -7,22 +7,17 @@ error of the rollout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import verifiers.v1 as vf
 from pydantic import Field
 
 from webemu.agent_client.client import DEFAULT_URL
-from webemu.rl import chat
+from webemu.rl.adapters.endpoint_agent import MaskedEpisodeError, play
 from webemu.rl.adapters.environment_config import EnvironmentConfig, pack_task, unpack_task
-from webemu.rl.endpoint import Endpoint
-from webemu.rl.policies.attempt import Attempt
-from webemu.rl.policies.model import SampledModel, tool_calling_policy
-from webemu.rl.reply import Reply
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import load
-from webemu.rl.tool_schema import ToolSchema
 
 INFO = "webemu"
 """Key under which a trace keeps the episode's score."""
@@ -74,25 +69,6 @@ class WebTaskset(vf.Taskset[WebTask, WebConfig]):
                 yield WebTask(data, self.config.task)
 
 
-class _SeedlessEndpoint(Endpoint):
-    """Endpoint without a seed: verifiers sets sampling itself, and one seed for all would make every sample of a group
-    equal.
-    """
-
-    async def chat(
-        self,
-        messages: Sequence[Mapping[str, object]],
-        tools: Sequence[ToolSchema] | None = None,
-        *,
-        seed: int | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        stop: Sequence[str] = (),
-    ) -> Reply:
-        # `seed` is dropped on purpose.
-        return await super().chat(messages, tools, temperature=temperature, max_tokens=max_tokens, stop=stop)
-
-
 class WebHarnessConfig(vf.HarnessConfig):
     """Configuration of the harness; `server`, `limits`, `policy` and `judge` are those of `EnvironmentConfig`."""
 
@@ -121,15 +97,15 @@ class WebHarness(vf.Harness[WebHarnessConfig]):
         data: WebData,
         **more: object,
     ) -> vf.ProgramResult:
-        """Play one episode. Raises RuntimeError if it is masked, so that verifiers counts the rollout as failed."""
+        """Play one episode.
+
+        Raises: MaskedEpisodeError if it is masked, so that verifiers counts the rollout as failed.
+        """
         environment_config = EnvironmentConfig.from_config(self.config.model_dump())
-        attempt = Attempt(environment_config.new_async_episode(), unpack_task(data.task), self.config.seed)
-        await attempt.begin()
-        async with _SeedlessEndpoint(endpoint, ctx.model, secret, retries=0) as model:
-            await tool_calling_policy(SampledModel(model), chat.NATIVE)(attempt)
-        trace.info[INFO] = outcome = await environment_config.score_async(await attempt.record())
-        if outage := attempt.endpoint_outage or outcome["masked"]:
-            raise RuntimeError(f"masked: {outage}")
+        task, seed = unpack_task(data.task), self.config.seed
+        trace.info[INFO] = result = await play(environment_config, task, seed, endpoint, ctx.model, secret)
+        if result["masked"]:
+            raise MaskedEpisodeError(f"masked: {result['masked']}")
         return vf.ProgramResult(0, "", "")
 
 

@@ -18,6 +18,16 @@ PlayEpisodes = Callable[[Sequence[tuple[Task, int]]], list[Rollout]]
 """Function that plays an episode for each (task, seed), in order."""
 
 
+def earned_reward(rollout: Rollout) -> float | None:
+    """Return the reward that an episode has earned; None if it is masked."""
+    return rollout.score.reward
+
+
+def earned_outcome(rollout: Rollout) -> float | None:
+    """Return what a curriculum learns of an episode (`score_outcome`)."""
+    return score_outcome(rollout.score)
+
+
 def play_groups(
     curriculum: Curriculum,
     play: PlayEpisodes,
@@ -26,12 +36,14 @@ def play_groups(
     resample: int,
     step: int,
     min_spread: float = 0.0,
+    reward_of: Callable[[Rollout], float | None] = earned_reward,
+    outcome_of: Callable[[Rollout], float | None] = earned_outcome,
 ) -> tuple[list[Rollout], int]:
     """Return `count` groups of `group` rollouts in one list, and the number of groups that were played in all.
 
     A group whose rewards are all the same, or differ by less than `min_spread`, teaches nothing, so another one is
     drawn, up to `resample` times (DAPO, Yu et al. 2025, section 3.2). The curriculum learns from every attempt,
-    selected or not.
+    selected or not. Under a control, `reward_of` and `outcome_of` are its own: the choice must not see the true ones.
     """
     varying_groups: list[list[Rollout]] = []
     uniform_groups: list[list[Rollout]] = []
@@ -44,10 +56,10 @@ def play_groups(
         batch_rollouts = play(samples)
         played += missing
         for rollout in batch_rollouts:
-            curriculum.learn(rollout.task, score_outcome(rollout.score))
+            curriculum.learn(rollout.task, outcome_of(rollout))
         for begin in range(0, len(batch_rollouts), group):
             group_rollouts = batch_rollouts[begin : begin + group]
-            is_varying = has_reward_spread(group_rollouts, min_spread)
+            is_varying = _is_varying([reward_of(one) for one in group_rollouts], min_spread)
             (varying_groups if is_varying else uniform_groups).append(group_rollouts)
     return [rollout for rollouts in (varying_groups + uniform_groups)[:count] for rollout in rollouts], played
 

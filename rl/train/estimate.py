@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from webemu.rl.train.chat_model import read_config
+from webemu.rl.train.held_out import BATCH_SIZE
 from webemu.rl.train.recipe import Model, Recipe, Stage
 
 TRAINING_SHARE, DECODING_SHARE = 0.3, 0.5
@@ -120,7 +121,13 @@ def estimate_stage(stage: Stage, spec: Model, size: ModelSize, turns: int) -> St
     cache = stage.batch * stage.context * size.cache_values * 2 if stage.kind == "grpo" else 0
     # Passes run in 16 bits: weights of 32 bits are copied for them.
     copies = size.parameters * 2 if weight_bytes == 4 else 0
-    memory = state + copies + max(rows * stage.context * per_token, cache) + SPARE_BYTES
+    # After every stage, held-out episodes are played together, without gradients.
+    held_out_cache = BATCH_SIZE * stage.context * size.cache_values * 2
+    evaluation = size.parameters * weight_bytes + held_out_cache + SPARE_BYTES
+    if not stage.steps:
+        return StageEstimate(stage.name, 0, evaluation, 0.0, 0.0)
+    training = state + copies + max(rows * stage.context * per_token, cache) + SPARE_BYTES
+    memory = max(training, evaluation)
     flops = 8.0 * size.parameters * tokens
     if stage.kind == "sft":
         return StageEstimate(stage.name, tokens, memory, flops * stage.steps, 0.0)

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -90,7 +90,8 @@ def train_grpo(
     """
     tasks = shuffle_answers(tasks, job.seed) if episodes.control == "shuffled-gold" else tasks
     step_log = StepLog(job.folder, job.resume, distributed.is_first())
-    rollout_function = RolloutFunction(job.stage, _open_curriculum(job, tasks), episodes, loop_thread, step_log)
+    curriculum = _open_curriculum(job, tasks)
+    rollout_function = RolloutFunction(job.stage, curriculum, episodes, loop_thread, step_log, job.seed)
     # Text prompts instead of messages: otherwise TRL parses each rollout as one turn, and fails on deeply nested JSON.
     prompts = Dataset.from_list([{"prompt": str(n)} for n in range(job.stage.batch)])
     trainer = SparingGrpoTrainer(
@@ -120,8 +121,9 @@ class RolloutFunction:
         episodes: EpisodeSettings,
         loop_thread: EventLoopThread,
         step_log: StepLog,
+        seed: int = 0,
     ) -> None:
-        self.stage, self.curriculum, self._episodes = stage, curriculum, episodes
+        self.stage, self.curriculum, self._episodes, self._seed = stage, curriculum, episodes, seed
         self._loop_thread, self._step_log = loop_thread, step_log
         self.last_figures: dict[str, float] = {}
 
@@ -135,7 +137,14 @@ class RolloutFunction:
         count = len(prompts) * distributed.process_count() // stage.group
         play_batch = partial(self._play_unmasked, sampler, step, timings)
         all_rollouts, groups_played = play_groups(
-            self.curriculum, play_batch, count, stage.group, stage.resample, step, stage.min_spread
+            self.curriculum,
+            play_batch,
+            count,
+            stage.group,
+            stage.resample,
+            step,
+            stage.min_spread,
+            **self._choice(step),
         )
         self.last_figures = compute_figures(all_rollouts, add_timings(timings), groups_played)
         self.last_figures |= _judge_figures(self._episodes.judge)
@@ -189,12 +198,29 @@ class RolloutFunction:
         weather = policy.get("weather", {})
         return policy | ({"weather": {**weather, **rates}} if rates and isinstance(weather, Mapping) else {})
 
+    def _choice(self, step: int) -> dict[str, Callable[[Rollout], float | None]]:
+        """Return the arguments of `play_groups` by which groups are chosen: of random rewards, all differ, and the
+        curriculum learns of coins. Chosen by the true rewards, their random updates would all stand between right and
+        wrong.
+        """
+        if self._episodes.control != "random-reward":
+            return {}
+
+        def reward_of(rollout: Rollout) -> float | None:
+            return self._reward_of(rollout, step)
+
+        def outcome_of(rollout: Rollout) -> float | None:
+            reward = reward_of(rollout)
+            return None if reward is None else round(reward)
+
+        return {"reward_of": reward_of, "outcome_of": outcome_of}
+
     def _reward_of(self, rollout: Rollout, step: int) -> float | None:
         """Return the reward of a rollout under the stage's control and length penalty; None if it is masked."""
         if rollout.score.reward is None:
             return None
         if self._episodes.control == "random-reward":
-            return Random(f"{step}:{rollout.task.id}:{rollout.seed}").random()
+            return Random(f"{self._seed}:{step}:{rollout.task.id}:{rollout.seed}").random()
         if self._episodes.control == "shuffled-gold" and not score_outcome(rollout.score):
             return 0.0  # without this, a report would still earn the share of its sentences that are supported
         return rollout.score.reward * (1 - self.stage.length * min(1.0, sum(rollout.mask) / self.stage.context))

@@ -31,8 +31,8 @@ OnProgress = Callable[["Sequence[Rollout]"], None]
 """Function that receives the rollouts of a batch whenever each of them has made one more turn or has ended."""
 
 
-class Sampler(Protocol):
-    """Port: a model with its tokenizer and chat template."""
+class Codec(Protocol):
+    """Port: a tokenizer with its chat template."""
 
     @property
     def end_id(self) -> int:
@@ -41,6 +41,16 @@ class Sampler(Protocol):
     def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:
         """Return the token ids with which an episode begins, up to the model's first turn."""
 
+    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[Mapping[str, object]]) -> Message:
+        """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
+
+    def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
+        """Return the token ids of tool messages, given as (name, text), up to the model's next turn."""
+
+
+class Sampler(Codec, Protocol):
+    """Port: a model with its tokenizer and chat template."""
+
     def sample_turns(
         self, contexts: list[Ids], on_turn: OnTurn | None = None
     ) -> tuple[list[Ids], list[list[float]] | None]:
@@ -48,12 +58,6 @@ class Sampler(Protocol):
 
         An engine that provides none may pass turns to `on_turn` as soon as they end.
         """
-
-    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[Mapping[str, object]]) -> Message:
-        """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
-
-    def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
-        """Return the token ids of tool messages, given as (name, text), up to the model's next turn."""
 
 
 @dataclass(slots=True)
@@ -148,8 +152,8 @@ def _play_turn(
 
     def begin_tools(number: int, ids: Ids, logprobs: Sequence[float] = ()) -> None:
         rollout, episode = active[number]
-        _append_turn(rollout, ids[: token_budget - len(rollout.ids)], logprobs)
-        futures[number] = loop_thread.start(_run_tools(sampler, rollout, episode, token_budget))
+        append_turn(rollout, ids[: token_budget - len(rollout.ids)], logprobs)
+        futures[number] = loop_thread.start(run_tools(sampler, rollout, episode, token_budget))
 
     contexts = [rollout.prompt_ids + rollout.ids for rollout, _ in active]
     turns, logprobs = sampler.sample_turns(contexts, begin_tools)
@@ -159,21 +163,21 @@ def _play_turn(
     return list(futures.values())
 
 
-def _append_turn(rollout: Rollout, ids: Ids, logprobs: Sequence[float]) -> None:
+def append_turn(rollout: Rollout, ids: Ids, logprobs: Sequence[float] = ()) -> None:
     """Append a turn of the model, with log probabilities if there are any."""
     rollout.ids += ids
     rollout.mask += [1] * len(ids)
     rollout.logprobs += logprobs[: len(ids)]
 
 
-async def _run_tools(sampler: Sampler, rollout: Rollout, episode: AsyncEpisode, token_budget: int) -> None:
+async def run_tools(codec: Codec, rollout: Rollout, episode: AsyncEpisode, token_budget: int) -> None:
     """Run the tool calls of a rollout's last turn and append their results, or end the rollout."""
     turn_length = _last_turn_length(rollout.mask)
-    message = sampler.parse_turn(
+    message = codec.parse_turn(
         rollout.ids[-turn_length:], rollout.prompt_ids + rollout.ids[:-turn_length], episode.tools
     )
     rollout.messages.append(message)
-    if rollout.ids[-1] != sampler.end_id:  # cut off: half a call cannot run, and what follows would break the template
+    if rollout.ids[-1] != codec.end_id:  # cut off: half a call cannot run, and what follows would break the template
         rollout.end_reason = "long"
         return
     calls = [(call["function"]["name"], call["function"].get("arguments")) for call in message.get("tool_calls", ())]
@@ -186,7 +190,7 @@ async def _run_tools(sampler: Sampler, rollout: Rollout, episode: AsyncEpisode, 
     if not calls or episode.done:
         rollout.end_reason = "done" if episode.done else "silent"
         return
-    ids = sampler.encode_tool_results(tool_results)
+    ids = codec.encode_tool_results(tool_results)
     # At least one token must remain for the model's next turn.
     if len(rollout.ids) + len(ids) >= token_budget:
         rollout.end_reason = "long"

@@ -42,15 +42,14 @@ def claim_folder(out: Path, text: str, seed: int) -> None:
 
 
 def copy_earlier_run(earlier_run: Path, out: Path, recipe: Recipe) -> None:
-    """Copy the webs of an earlier run, and its first stages as far as they are finished SFT stages.
+    """Copy the webs of an earlier run, and its first stages as far as they are finished SFT stages. The seeds may
+    differ: several controls, or several runs of GRPO, may start from one model.
 
-    Raises: RunError if its recipe or seed differs in anything but the control.
+    Raises: RunError if its recipe differs in anything but the control.
     """
     current_text, earlier_text = ((folder / RECIPE_FILE).read_text(encoding="utf-8") for folder in (out, earlier_run))
-    if _without_control(current_text) != _without_control(earlier_text):
-        raise RunError(
-            f"{earlier_run} holds a run of another recipe or seed: nothing can be copied from it; leave out --after"
-        )
+    if _recipe_itself(current_text) != _recipe_itself(earlier_text):
+        raise RunError(f"{earlier_run} holds a run of another recipe: nothing can be copied from it; leave out --after")
     sft_stages = takewhile(lambda stage: stage[1].kind == "sft", enumerate(recipe.stages))
     names = [stage_folder(out, recipe, number).name for number, _ in sft_stages]
     for name in [WEBS_FOLDER, *takewhile(lambda name: (earlier_run / name / MANIFEST_FILE).exists(), names)]:
@@ -71,6 +70,6 @@ def last_checkpoint(folder: Path, stage: Stage) -> int:
     )
 
 
-def _without_control(text: str) -> str:
-    """Return a recipe's text without the line that names the control."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("# control "))
+def _recipe_itself(text: str) -> str:
+    """Return a recipe's text without the lines that name control and seed."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(("# control ", "# seed ")))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.rl.contract import SEED, place
+from tests.rl.openai_server import OpenAIServer, ScriptedMessage, openai_server
 from tests.rl.transcripts import (
     NAMES,
     Outcome,
@@ -25,7 +26,8 @@ from tests.rl.transcripts import (
 )
 from tests.rl.worlds import World
 from webemu.agent_client import AsyncClient
-from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters import endpoint_agent, gym, trl
+from webemu.rl.adapters.endpoint_agent import MaskedEpisodeError, WebAgent
 from webemu.rl.adapters.environment_config import close_clients
 from webemu.rl.adapters.http import build_app
 from webemu.rl.adapters.masking import neutralize_masked
@@ -87,6 +89,26 @@ def by_http(url: str, played: Transcript) -> Outcome:
             return outcome_of(answer)
 
     return asyncio.run(exchange())
+
+
+def scripted_model(played: Transcript) -> AbstractContextManager[OpenAIServer]:
+    """Return a server whose model makes the calls of a transcript, one each turn, and then only talks."""
+
+    def script(body: dict[str, Any]) -> ScriptedMessage:
+        done = sum(one["role"] == "tool" for one in body["messages"])
+        return ScriptedMessage(calls=(played.calls[done],)) if done < len(played.calls) else ScriptedMessage("Well.")
+
+    return openai_server(script)
+
+
+def by_endpoint(url: str, played: Transcript) -> Outcome:
+    async def exchange(address: str) -> Outcome:
+        result = await endpoint_agent.play(place(url, played.case()), played.task, SEED, address)
+        await close_clients()
+        return outcome_of(result)
+
+    with scripted_model(played) as model:
+        return asyncio.run(exchange(model.url))
 
 
 class RowList:
@@ -154,7 +176,7 @@ def by_training(url: str, played: Transcript) -> Outcome:
 
 
 ADAPTERS = {"trl": by_trl, "gym": by_gym, "gym text": by_gym_text, "http": by_http, "evaluation": by_evaluation,
-            "training": by_training}  # fmt: skip
+            "endpoint": by_endpoint, "training": by_training}  # fmt: skip
 NUMBER_ADAPTERS = ("gym", "gym text")
 """Adapters whose trainers need a number as reward, which `neutralize_masked` then levels."""
 
@@ -192,3 +214,33 @@ def test_the_advantages_of_a_group_are_alike(world: World, adapter: str) -> None
         assert [score - mean for score in levelled] == pytest.approx(targets)
     assert advantages(outcomes) == pytest.approx(targets)
     assert [value for value, one in zip(advantages(outcomes), outcomes, strict=True) if one.masked] == [0.0] * 6
+
+
+def run_agent(url: str, played: Transcript, address: str) -> float:
+    """Run the agent as AReaL does: with a row, an address and a key."""
+    limits = {name: getattr(played.limits, name) for name in ("turns", "calls", "retries")}
+    agent, row = WebAgent(server=url, limits=limits, max_tokens=64), endpoint_agent.build_rows([played.task], SEED)[0]
+
+    async def run() -> float:
+        reward = await agent.run(row, base_url=address, api_key="of the session", http_client=None)
+        await close_clients()
+        return reward
+
+    return asyncio.run(run())
+
+
+def test_an_agent_asks_the_address_of_its_trainer(world: World) -> None:
+    played = transcript(world, "right")
+    with scripted_model(played) as model:
+        assert run_agent(world.url, played, model.url) == 1.0
+    assert [one["Authorization"] for one in model.headers] == ["Bearer of the session"] * 3
+    assert {one["max_tokens"] for one in model.requests} == {64}
+    assert not any("seed" in one or "temperature" in one for one in model.requests), "its trainer samples"
+
+
+def test_an_agent_without_a_web_or_a_model_gives_no_reward(world: World) -> None:
+    played = transcript(world, "outage in open")
+    with scripted_model(played) as model, staged(world, played) as url, pytest.raises(MaskedEpisodeError):
+        run_agent(url, played, model.url)
+    with pytest.raises(MaskedEpisodeError, match="endpoint-unreachable"):
+        run_agent(world.url, played, "http://127.0.0.1:9/v1")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 pytest.importorskip("trl")
 
 from webemu.emulator.cli import app
-from webemu.rl.train.estimate import CARDS, GIB, estimate_stage, format_estimate, measure_model
+from webemu.rl.train.estimate import CARDS, GIB, SPARE_BYTES, estimate_stage, format_estimate, measure_model
 from webemu.rl.train.recipe import Model, RecipeError, Stage, parse_recipe, read_recipe
 
 SFT = Stage("sft", "sft", 100, 1e-4, batch=64, micro=8, context=2048)
@@ -90,6 +90,32 @@ def test_too_large_a_stage_is_told(qwen: Model) -> None:
     recipe = replace(parse_recipe(f'summary = "x"\n{text}'), model=qwen)
     row = next(line for line in format_estimate(recipe) if line.startswith("one"))
     assert row.count("too small") == len(CARDS)
+
+
+def test_a_stage_that_trains_nothing_holds_weights_and_held_out_episodes(qwen: Model) -> None:
+    size = measure_model(qwen)
+    measured = estimate_stage(replace(SFT, steps=0), qwen, size, 6)
+    weights, cache = 4 * size.parameters, 128 * SFT.context * size.cache_values * 2
+    assert measured.memory_bytes == weights + cache + SPARE_BYTES
+    assert (measured.tokens, measured.minutes(CARDS[0])) == (0, 0.0)
+    assert estimate_stage(replace(SFT, micro=1), replace(qwen, lora=16), size, 6).memory_bytes >= measured.memory_bytes
+
+
+def test_the_recipe_for_large_models_fits_a_card_of_80_gb(tmp_path: Path) -> None:
+    """Qwen3-8B, as its card on the hub states it."""
+    config = {
+        "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 4096, "num_hidden_layers": 36,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288,
+        "vocab_size": 151936, "tie_word_embeddings": False,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    _, recipe = read_recipe("large")
+    spec = replace(recipe.model, name=str(tmp_path))
+    size = measure_model(spec)
+    assert size.parameters == 8_190_735_360
+    estimates = [estimate_stage(stage, spec, size, recipe.limits.turns) for stage in recipe.stages]
+    assert all(one.fits(CARDS[2]) for one in estimates)
+    assert not all(one.fits(CARDS[1]) for one in estimates)
 
 
 def test_a_model_without_a_configuration_is_named(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ NEEDS = {
     "gym": None,
     "curriculum": None,
     "verl": "verl",
+    "tinker": "tinker_cookbook",
+    "areal": None,
     "verifiers": "verifiers",
 }
 

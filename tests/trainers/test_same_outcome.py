@@ -110,7 +110,33 @@ def by_openenv(url: str, played: Transcript, folder: Path) -> Outcome:
         return Outcome(step.reward, metadata["masked"])
 
 
-ADAPTERS = {"skyrl": by_skyrl, "gymnasium": by_gymnasium, "verl": by_verl, "openenv": by_openenv}
+def by_tinker(url: str, played: Transcript, folder: Path) -> Outcome:
+    pytest.importorskip("tinker_cookbook")
+    from tests.train.toy import qwen_words, turn
+    from webemu.rl.adapters.endpoint_agent import MaskedEpisodeError
+    from webemu.rl.adapters.tinker import Encoding, SearchEnv
+
+    words = qwen_words()
+    words.save_pretrained(folder)
+
+    async def exchange() -> Outcome:
+        env = SearchEnv(place(url, played.case()), Encoding(str(folder), token_budget=10**6), played.task, SEED)
+        try:
+            await env.initial_observation()
+            for calls in [*([call] for call in played.calls), []]:
+                step = await env.step(turn(words, calls, "" if calls else "Well."))
+                if step.episode_done:
+                    return Outcome(step.reward, "")
+        except MaskedEpisodeError as error:
+            return Outcome(None, str(error).removeprefix("masked: "))
+        finally:
+            await close_clients()
+        raise AssertionError("a turn without a call ends the episode")
+
+    return asyncio.run(exchange())
+
+
+ADAPTERS = {"skyrl": by_skyrl, "gymnasium": by_gymnasium, "verl": by_verl, "openenv": by_openenv, "tinker": by_tinker}
 
 
 @pytest.mark.parametrize("name", NAMES)

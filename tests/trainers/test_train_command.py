@@ -290,5 +290,7 @@ def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
     copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
     assert sorted(path.name for path in out.iterdir()) == ["1-skills", "recipe.toml", "webs"]
     (out / "recipe.toml").write_text("# seed 1\nx")
-    with pytest.raises(RunError, match="another recipe or seed"):
+    copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
+    (out / "recipe.toml").write_text("# seed 0\ny")
+    with pytest.raises(RunError, match="another recipe"):
         copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
