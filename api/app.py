@@ -81,7 +81,8 @@ class App:
         self._pool = pool = ThreadPool(max(2, min(8, os.cpu_count() or 2)))
         self._ports = (config.port, *config.further_ports)
         counters, slow_requests, cache = Counters(), SlowRequestLog(config.slow_ms), Cache(config.cache_mb)
-        live_snapshot.set_query_listener(counters.record_query)
+        live_snapshot.set_listeners(counters.record_query, counters.vain.record)
+        counters.list_slow_requests = slow_requests.recent
         self._metrics = MetricsAggregator(counters.worker_figures, siblings_folder())
         self._traces = TraceWriter(config.state_folder / "traces")
         counters.sections |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}

@@ -65,7 +65,9 @@ class CachedWorld(World):
         """Return one page of results, computed or cached. Raises BadRequest if the engine is unknown."""
         if on_query := self.hooks.on_query:
             on_query(query.text)
-        return self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)
+        results = self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)
+        self._report_if_vain(results)
+        return results
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
         """Return (title, content) of a capture, computed or cached. Raises ViewUnavailable or PayloadError."""

@@ -175,6 +175,8 @@ class RequestWorld(World):
             resolution = super()._resolve(request)
         except NotCaptured:
             self._charge("fetches", urls.parse_user_url(request.url))
+            if on_vain := self._cached_world.shared_base.hooks.on_vain:
+                on_vain("url", request.url)
             raise
         capture = resolution.capture
         if self._charge("fetches", capture.url):

@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from webemu.emulator import cancellation, corrected_search, ranking, urls
 from webemu.emulator.article import Article
-from webemu.emulator.errors import BadRequest, ViewUnavailable
+from webemu.emulator.errors import BadRequest, NotCaptured, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
+from webemu.emulator.matches import build_matches
+from webemu.emulator.media_types import is_html, is_textual
 from webemu.emulator.passage import HitPassages, extract_passage, with_passage
 from webemu.emulator.ports import PageStore, Ranker
 from webemu.emulator.query import ParsedQuery, parse_query
@@ -51,6 +53,8 @@ class WorldHooks:
     """
     on_query: Callable[[str], None] | None = None
     """Called with the text of each search; None for nothing."""
+    on_vain: Callable[[Literal["search", "url"], str], None] | None = None
+    """Called with each search that found nothing and each URL that was not captured; None for nothing."""
 
 
 NO_HOOKS = WorldHooks()
@@ -123,7 +127,14 @@ class World:
         """Return one page of results. Never raises on query syntax. Raises BadRequest if the engine is unknown."""
         if on_query := self.hooks.on_query:
             on_query(query.text)
-        return self._run_search(query)
+        results = self._run_search(query)
+        self._report_if_vain(results)
+        return results
+
+    def _report_if_vain(self, results: Results) -> None:
+        """Report a search whose first page is empty."""
+        if not results.hits and results.query.page == 1 and (on_vain := self.hooks.on_vain):
+            on_vain("search", results.query.text)
 
     def parse(self, query: Query) -> ParsedQuery:
         """Return the parsed query, with similar words for those that no page has; as typed if the query is strict."""
@@ -216,8 +227,8 @@ class World:
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
         """Return (title, content) of a capture in a readable view. Raises ViewUnavailable or PayloadError."""
         title, text = self._page_store.text(capture.doc) if capture.doc >= 0 else ("", "")
-        if view == "text" or (view != "html" and not _is_html(capture.mime)):
-            if capture.doc < 0 and not _is_textual(capture.mime):
+        if view == "text" or (view != "html" and not is_html(capture.mime)):
+            if capture.doc < 0 and not is_textual(capture.mime):
                 raise ViewUnavailable(
                     f"{capture.url} is {capture.mime or 'of unknown type'} and has no text view",
                     action="ask for format=raw",
@@ -377,23 +388,13 @@ class World:
         offsets = (
             [match.start() for match in re.finditer(re.escape(pattern), page.content, re.IGNORECASE)] if pattern else []
         )
-        return page, len(offsets), tuple(_build_matches(page.content, offsets[:limit], len(pattern)))
+        return page, len(offsets), tuple(build_matches(page.content, offsets[:limit], len(pattern)))
 
     def _resolve(self, request: PageRequest) -> Resolution:
         """Return the capture that answers a request, and the URLs that redirected on the way. Raises NotCaptured."""
-        return self._resolver.resolve(request)
-
-
-def _is_html(mime: str) -> bool:
-    return mime in ("text/html", "application/xhtml+xml")
-
-
-def _is_textual(mime: str) -> bool:
-    return mime.startswith("text/") or mime.endswith(("xml", "json")) or mime == "application/pdf"
-
-
-def _build_matches(text: str, offsets: list[int], width: int, around: int = 120) -> Iterator[Match]:
-    """Yield a match for each offset, with `around` characters of context on both sides."""
-    for start in offsets:
-        context = text[max(0, start - around) : start + width + around]
-        yield Match(start, text.count("\n", 0, start), " ".join(context.split()))
+        try:
+            return self._resolver.resolve(request)
+        except NotCaptured:
+            if on_vain := self.hooks.on_vain:
+                on_vain("url", request.url)
+            raise

@@ -14,6 +14,9 @@ from urllib.parse import parse_qs
 import psutil
 
 from webemu.api.http.head import REASONS
+from webemu.api.observe.history import History, Slot
+from webemu.api.observe.slow_requests import SlowRequest
+from webemu.api.observe.vain_requests import VainRequests
 
 BUCKET_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the duration histogram, in seconds; a bucket counts requests up to its bound and above the one
@@ -23,8 +26,10 @@ before.
 
 MAX_QUERIES, MAX_QUERY_CHARS, TOP_QUERIES = 4096, 300, 50
 """Distinct queries that are counted, characters of each, and frequent queries that a worker publishes."""
-MAX_SESSIONS, ACTIVE_SECONDS = 10_000, 60.0
-"""Sessions that are remembered, and seconds after its last request during which a session counts as active."""
+MAX_SESSIONS, RECENT_SESSIONS, ACTIVE_SECONDS = 10_000, 30, 60.0
+"""Sessions that are remembered, sessions that a worker publishes with what they asked, and seconds after its last
+request during which a session counts as active.
+"""
 
 
 class LatencyHistogram(TypedDict):
@@ -50,6 +55,14 @@ class ProcessFigures(TypedDict):
     dropped_headers: dict[str, int]
 
 
+class SessionActivity(TypedDict):
+    """Requests of a session to one worker."""
+
+    requests: int
+    last_time: float
+    """Time of its last request, in seconds since the epoch."""
+
+
 class WorkerFigures(TypedDict):
     """Figures of one worker, as it publishes them for the others."""
 
@@ -60,6 +73,14 @@ class WorkerFigures(TypedDict):
     """Most frequent searches, and their number."""
     sessions: list[str]
     """Sessions that were active in the last minute."""
+    recent_sessions: dict[str, SessionActivity]
+    """Sessions that made the last requests."""
+    history: list[Slot]
+    """Requests of the last hour, in slots of ten seconds."""
+    slow: list[SlowRequest]
+    """Last slow requests."""
+    vain: dict[str, dict[str, int]]
+    """Searches without a result and URLs without a capture, with their numbers, by kind."""
 
 
 class Counters:
@@ -75,7 +96,13 @@ class Counters:
         self._lock = Lock()
         """Guards the queries, which are recorded from several threads."""
         self._queries: Counter[str | bytes] = Counter()
-        self._sessions: dict[str, float] = {}
+        self._sessions: dict[str, tuple[float, int]] = {}
+        """Time of the last request and number of requests, by session; the last active ones at the end."""
+        self._history = History()
+        self.vain = VainRequests()
+        """Searches and URLs that were asked in vain."""
+        self.list_slow_requests: Callable[[], list[SlowRequest]] = list
+        """Returns the last slow requests."""
         self.sections: dict[str, Callable[[], Mapping[str, int] | str]] = {}
         """Functions that return the figures of other components of the process, by name."""
 
@@ -106,8 +133,8 @@ class Counters:
     def record_session(self, session: str) -> None:
         """Remember that a session made a request now."""
         # Re-inserted at the end, so that the first entry is always the least recently active session.
-        self._sessions.pop(session, None)
-        self._sessions[session] = time.monotonic()
+        _, count = self._sessions.pop(session, (0.0, 0))
+        self._sessions[session] = (time.time(), count + 1)
         if len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
 
@@ -120,14 +147,29 @@ class Counters:
             common = self._queries.most_common(MAX_QUERIES // 8)
         for query, count in common:
             query_counts[_query_text(query)] += count
-        since = time.monotonic() - ACTIVE_SECONDS
-        active_sessions = [session for session, last in self._sessions.copy().items() if last > since]
+        now = time.time()
+        self._history.record(now, self._totals())
+        sessions = list(self._sessions.copy().items())
         return {
             "process": self._process_figures(),
             "sections": self._section_figures(),
             "queries": dict(query_counts.most_common(TOP_QUERIES)),
-            "sessions": active_sessions,
+            "sessions": [session for session, (last, _) in sessions if last > now - ACTIVE_SECONDS],
+            "recent_sessions": {
+                session: {"requests": count, "last_time": last}
+                for session, (last, count) in sessions[-RECENT_SESSIONS:]
+            },
+            "history": self._history.slots(),
+            "slow": self.list_slow_requests(),
+            "vain": self.vain.most_frequent(),
         }
+
+    def _totals(self) -> list[int]:
+        """Return requests, failures of the server, and requests by duration, since the start."""
+        counts = self._requests.copy()
+        failures = sum(count for (_, status), count in counts.items() if status >= 500)
+        buckets = [sum(column) for column in zip(*self._buckets.copy().values(), strict=True)]
+        return [counts.total(), failures, *(buckets or [0] * (len(BUCKET_SECONDS) + 1))]
 
     def figures(self) -> dict[str, object]:
         """Return the figures of this process, for `/v1/stats`."""

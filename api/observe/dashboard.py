@@ -1,7 +1,11 @@
-"""`/dashboard`: current activity of the server, for people. The page requests `/dashboard/figures` every second."""
+"""`/dashboard`: activity of the server, now and over the last hour, for people on the trainer's side.
+
+The page requests `/dashboard/figures` every second. The history is the server's, so that it is there when a page opens.
+"""
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +16,9 @@ from importlib.resources import files
 import orjson
 
 from webemu.api.http.response import ApiResponse
-from webemu.api.observe.counters import BUCKET_SECONDS, WorkerFigures
+from webemu.api.observe.counters import BUCKET_SECONDS, SessionActivity, WorkerFigures
+from webemu.api.observe.history import SLOT_SECONDS, merge_histories
+from webemu.api.observe.slow_requests import SlowRequest
 from webemu.api.observe.worker_metrics import (
     count_requests,
     live_workers,
@@ -22,7 +28,9 @@ from webemu.api.observe.worker_metrics import (
 
 HTML = b"text/html; charset=utf-8"
 TOP_QUERIES = 12
-"""Number of frequent searches that are shown."""
+"""Number of frequent searches, and of things asked in vain, that are shown."""
+MAX_SLOW, MAX_SESSIONS = 20, 30
+"""Numbers of slow requests and of sessions that are shown."""
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; connect-src 'self'; img-src 'self';"
     " frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -49,10 +57,13 @@ def _hash_for_csp(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def render_figures(per_worker: Sequence[WorkerFigures], world: Mapping[str, object]) -> bytes:
+def render_figures(
+    per_worker: Sequence[WorkerFigures], world: Mapping[str, object], ingest: Mapping[str, object]
+) -> bytes:
     """Return sums over all workers as JSON; the page computes rates from the differences.
 
-    `world` describes the snapshot that is served; it is empty while there is none.
+    `world` describes the snapshot that is served, empty while there is none; `ingest` says what `webemu ingest` does
+    to the collection.
     """
     query_counts: Counter[str] = Counter()
     for worker in per_worker:
@@ -64,6 +75,13 @@ def render_figures(per_worker: Sequence[WorkerFigures], world: Mapping[str, obje
     histograms = merge_latency_histograms(per_worker)
     payload = {
         "world": dict(world),
+        "ingest": dict(ingest),
+        "now": time.time(),
+        "slot_seconds": SLOT_SECONDS,
+        "history": merge_histories(worker["history"] for worker in per_worker),
+        "slow": sorted((one for worker in per_worker for one in worker["slow"]), key=_time_of, reverse=True)[:MAX_SLOW],
+        "vain": {kind: _sum_vain(per_worker, kind) for kind in ("search", "url")},
+        "recent_sessions": _merge_sessions(per_worker),
         "bounds": BUCKET_SECONDS,
         "places": {
             route: {"statuses": statuses, "buckets": histograms[route]["buckets"]}
@@ -80,3 +98,28 @@ def render_figures(per_worker: Sequence[WorkerFigures], world: Mapping[str, obje
         "traces_lost": sum_figure(per_worker, "traces", "lost"),
     }
     return orjson.dumps(payload)
+
+
+def _time_of(request: SlowRequest) -> float:
+    return request["time"]
+
+
+def _sum_vain(per_worker: Sequence[WorkerFigures], kind: str) -> list[tuple[str, int]]:
+    """Return what was asked in vain most often over all workers."""
+    counts: Counter[str] = Counter()
+    for worker in per_worker:
+        counts.update(worker["vain"].get(kind, {}))
+    return counts.most_common(TOP_QUERIES)
+
+
+def _merge_sessions(per_worker: Sequence[WorkerFigures]) -> list[tuple[str, SessionActivity]]:
+    """Return the sessions that asked last, the latest first, with their requests to all workers."""
+    merged: dict[str, SessionActivity] = {}
+    for session, activity in (item for worker in per_worker for item in worker["recent_sessions"].items()):
+        before = merged.get(session, {"requests": 0, "last_time": 0.0})
+        merged[session] = {
+            "requests": before["requests"] + activity["requests"],
+            "last_time": max(before["last_time"], activity["last_time"]),
+        }
+    latest_first = sorted(merged.items(), key=lambda item: item[1]["last_time"], reverse=True)
+    return latest_first[:MAX_SESSIONS]

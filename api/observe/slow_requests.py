@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+import time
+from collections import deque
 from collections.abc import Sequence
 from math import inf
+from typing import TypedDict
 
 from webemu.api.http.errors import INFRASTRUCTURE
 from webemu.api.http.response import Header
@@ -15,8 +18,20 @@ log = logging.getLogger("webemu.requests")
 
 MAX_PATH_CHARS = 200
 """Characters of a path that are logged. Query strings are never logged, since they may contain keys."""
+MAX_RECENT = 20
+"""Slow requests that are remembered for the dashboard."""
 _DEFECT_NUMBER = re.compile(rb"failed on request (\d+-\d+)")
 """Matches the number of a defect in an error message; the client can quote it, and the traceback is logged under it."""
+
+
+class SlowRequest(TypedDict):
+    """A slow request, as the dashboard lists it."""
+
+    time: float
+    """Seconds since the epoch at its end."""
+    route: str
+    path: str
+    ms: float
 
 
 class SlowRequestLog:
@@ -27,6 +42,7 @@ class SlowRequestLog:
         """Threshold in seconds; infinite if slow requests are not logged."""
         self._failure_limiter = LogRateLimiter()
         self._slow_limiter = LogRateLimiter()
+        self._recent: deque[SlowRequest] = deque(maxlen=MAX_RECENT)
 
     def log_request(
         self,
@@ -47,13 +63,19 @@ class SlowRequestLog:
             "path": method_and_path[1][:MAX_PATH_CHARS],
             "status": status,
         }
-        fields["ms"] = round(1000 * seconds, 1)
+        fields["ms"] = milliseconds = round(1000 * seconds, 1)
         if status >= 500 and INFRASTRUCTURE in headers:
             if match := _DEFECT_NUMBER.search(body):
                 fields["request"] = match[1].decode()
             self._write(self._failure_limiter, "request_failed", "%s %s failed with %d after %.1f ms", fields)
         elif seconds >= self.threshold_seconds:
+            path = method_and_path[1][:MAX_PATH_CHARS]
+            self._recent.append({"time": time.time(), "route": route, "path": path, "ms": milliseconds})
             self._write(self._slow_limiter, "request_slow", "%s %s was answered with %d after %.1f ms", fields)
+
+    def recent(self) -> list[SlowRequest]:
+        """Return the last slow requests, oldest first, for the dashboard."""
+        return list(self._recent)
 
     @staticmethod
     def _write(limiter: LogRateLimiter, name: str, message: str, fields: dict[str, object]) -> None:

@@ -26,12 +26,13 @@ class MetricsAggregator:
 
     def write(self) -> None:
         """Write the figures of this worker for the others to read."""
+        figures = self._local_figures()  # a lone worker records its history by this
         if self._folder is None:
             return
         temporary = self._folder / f"{os.getpid()}.part"
         with suppress(OSError):  # the folder is deleted when the server stops
             # Written aside and renamed, so that no reader sees half a file.
-            temporary.write_text(json.dumps(self._local_figures()))
+            temporary.write_text(json.dumps(figures))
             temporary.replace(self._folder / f"{os.getpid()}.json")
 
     def read(self) -> list[WorkerFigures]:

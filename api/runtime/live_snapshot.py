@@ -15,10 +15,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 from weakref import WeakValueDictionary
 
 from webemu.api.runtime.batch_sharing import from_environment
 from webemu.api.runtime.descriptors import read_limit
+from webemu.api.runtime.ingest_activity import describe_ingest
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World, WorldHooks
@@ -96,12 +98,19 @@ class LiveSnapshot:
         self.peers = from_environment(self.open)
         """The other workers of this server; None if there are none."""
         self._on_query: Callable[[str], None] | None = None
+        self._on_vain: Callable[[Literal["search", "url"], str], None] | None = None
 
-    def set_query_listener(self, on_query: Callable[[str], None]) -> None:
-        """Call a function with the text of each search in any world that is served."""
-        self._on_query = on_query
+    def set_listeners(
+        self, on_query: Callable[[str], None], on_vain: Callable[[Literal["search", "url"], str], None]
+    ) -> None:
+        """Call functions with the text of each search in any world that is served, and with what is asked in vain."""
+        self._on_query, self._on_vain = on_query, on_vain
         if self._world is not None:
-            self._world = self._world.with_hooks(replace(self._world.hooks, on_query=on_query))
+            self._world = self._world.with_hooks(replace(self._world.hooks, on_query=on_query, on_vain=on_vain))
+
+    def describe_ingest(self) -> dict[str, object]:
+        """Return what `webemu ingest` does to the collection now (`webemu.api.runtime.ingest_activity`)."""
+        return describe_ingest(self._folder)
 
     @property
     def world(self) -> World:
@@ -158,7 +167,9 @@ class LiveSnapshot:
             self._raise_if_damaged(snapshot)
             started = perf_counter()
             run_batch = self.peers.run_batch if self.peers else None
-            world = open_snapshot(self._folder, snapshot).with_hooks(WorldHooks(run_batch, self._on_query))
+            world = open_snapshot(self._folder, snapshot).with_hooks(
+                WorldHooks(run_batch, self._on_query, self._on_vain)
+            )
             log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
             log.info("snapshot %s is open", snapshot, extra=log_fields)
         self._worlds[snapshot] = world

@@ -206,7 +206,10 @@ class Routes:
         """Answer `GET /dashboard/figures`."""
         read_query(query, ())
         return ApiResponse(
-            dashboard.render_figures(self._aggregator.read(), self._snapshot_figures()), self._live_snapshot.snapshot
+            dashboard.render_figures(
+                self._aggregator.read(), self._snapshot_figures(), self._live_snapshot.describe_ingest()
+            ),
+            self._live_snapshot.snapshot,
         )
 
     def _snapshot_figures(self) -> dict[str, object]:

@@ -343,6 +343,11 @@ def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep
     expect(page.locator("#p99")).to_contain_text("ms")
     expect(page.locator("#queries li").first).to_contain_text(f"{EVIL} 0")
     expect(page.locator("#rates path")).to_have_count(1)
+    httpx.get(f"{serving.origin}/v1/fetch", params={"url": EVIL_URL + "none"}, trust_env=False, timeout=60)
+    expect(page.locator("#vain-urls")).to_contain_text("<script>")
+    expect(page.locator("#ingest")).to_contain_text("Nothing is being ingested. The catalog changed")
+    page.get_by_label("last two minutes").check()
+    expect(page.locator("#rates path")).to_have_count(1)
     assert page.title() == "webemu: now"
     assert watched.overflow() == 0
     keep(watched, "dashboard")

@@ -255,7 +255,7 @@ def test_a_bare_page_says_which_styles_are_missing(get: Get) -> None:
 
 def test_the_front_page_leads_to_every_part(get: Get) -> None:
     page = get("/").text
-    for path in ("/dashboard", "/dashboard#sessions", "/docs", "/openapi.json"):
+    for path in ("/dashboard", "/dashboard#sessions-list", "/docs", "/openapi.json"):
         assert f'<a href="{path}"><b>' in page
     assert "http://localhost:8800/v1/search" in page
 

@@ -40,7 +40,7 @@ function quantile(share, buckets, bounds) {
 }
 const sumBuckets = routes => Object.values(routes).reduce((total, route) => route.buckets.map((n, i) => n + (total[i] || 0)), []);
 
-function draw(id, lines, form) {
+function draw(id, lines, form, slots) {
   const svg = document.getElementById(id), wide = svg.clientWidth || 400, high = svg.clientHeight || 140, left = 52, low = high - 6;
   const peak = Math.max(1e-9, ...lines.flat().filter(value => value !== null));
   const scale = 10 ** Math.floor(Math.log10(peak)), top = [1, 2, 5, 10].map(n => n * scale).find(n => n >= peak) || peak;
@@ -60,9 +60,10 @@ function draw(id, lines, form) {
   lines.forEach((values, line) => {
     let path = "", open = false;
     values.forEach((value, index) => {
-      if (value === null) { open = false; return; }
-      const x = wide - (values.length - 1 - index) * (wide - left) / (MAX_SAMPLES - 2), y = low - value / top * (low - 10);
-      path += `${open ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
+      if (value === null || value === undefined) { open = false; return; }
+      const x = wide - (values.length - 1 - index) * (wide - left) / (slots - 1), y = low - value / top * (low - 10);
+      // A step of no length makes a lone value a dot.
+      path += `${open ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}${open ? "" : "h.1"}`;
       open = true;
     });
     parts.push(element("path", { class: ["one", "two"][line], d: path }));
@@ -76,6 +77,27 @@ function row(cells, kind = "td") {
   return line;
 }
 
+const fill = (id, rows) => document.getElementById(id).replaceChildren(...rows.map(cells => row(cells)));
+
+function list(id, entries) {
+  const lines = (entries.length ? entries : [["none", ""]]).map(([text, figure]) => {
+    const entry = document.createElement("li");
+    entry.textContent = text + " ";
+    entry.appendChild(document.createElement("span")).textContent = figure;
+    return entry;
+  });
+  document.getElementById(id).replaceChildren(...lines);
+}
+
+const ago = seconds => seconds < 1.5 ? "now" : seconds < 120 ? `${number.format(seconds)} s ago` : seconds < 7200 ? `${number.format(seconds / 60)} min ago` : `${number.format(seconds / 3600)} h ago`;
+
+function describeIngest(now) {
+  const { reading, waiting, building, catalog_changed: changed } = now.ingest;
+  const work = [[reading, "being read"], [waiting, "waiting to be imported"], [building, "shards or snapshots being built"]].filter(([n]) => n);
+  const state = work.length ? work.map(([n, text]) => `${number.format(n)} ${text}`).join(", ") : "Nothing is being ingested";
+  return `${state}. ${changed ? `The catalog changed ${ago(now.now - changed)}.` : "There is no catalog."}`;
+}
+
 function show() {
   const now = samples[samples.length - 1], old = samples[Math.max(0, samples.length - 1 - WINDOW)];
   const world = now.world;
@@ -84,12 +106,13 @@ function show() {
   put("memory", size(now.resident_bytes));
   const lookups = now.cache.hits + now.cache.misses;
   put("cache", lookups ? short(100 * now.cache.hits / lookups) + " %" : "–");
-  document.getElementById("queries").replaceChildren(...now.queries.map(([text, n]) => {
-    const entry = document.createElement("li");
-    entry.textContent = text + " ";
-    entry.appendChild(document.createElement("span")).textContent = number.format(n);
-    return entry;
-  }));
+  list("queries", now.queries.map(([text, n]) => [text, number.format(n)]));
+  list("vain-searches", now.vain.search.map(([text, n]) => [text, number.format(n)]));
+  list("vain-urls", now.vain.url.map(([text, n]) => [text, number.format(n)]));
+  list("slow", now.slow.map(one => [`${one.route} ${one.path === one.route ? "" : one.path}`, `${time(one.ms / 1000)}, ${ago(now.now - one.time)}`]));
+  fill("session-rows", now.recent_sessions.map(([name, seen]) => [name, number.format(seen.requests), ago(now.now - seen.last_time)]));
+  put("ingest", describeIngest(now));
+  if (chosen() === "hour") drawHour(now);
   if (now === old) return;
   const seconds = (now.at - old.at) / 1000, routes = between(old, now), all = sumBuckets(routes);
   put("rate", short(sum(Object.values(routes).map(route => route.requests)) / seconds));
@@ -98,13 +121,34 @@ function show() {
   put("p99", time(quantile(.99, all, now.bounds)));
   put("cpu", `${((now.cpu_seconds - old.cpu_seconds) / seconds).toFixed(2)} cores`);
   const places = Object.entries(routes).sort(([a, first], [b, second]) => second.requests - first.requests || second.all - first.all || (a < b ? -1 : 1));
-  document.getElementById("places").replaceChildren(...places.map(([place, route]) => row([
+  fill("places", places.map(([place, route]) => [
     place, short(route.requests / seconds), time(quantile(.5, route.buckets, now.bounds)), time(quantile(.99, route.buckets, now.bounds)),
-    short(route.failures / seconds), number.format(route.all)])));
+    short(route.failures / seconds), number.format(route.all)]));
+  if (chosen() === "live") drawLive(now);
+}
+
+const chosen = () => document.querySelector("input[name=span]:checked").value;
+
+// Draws the two minutes that this page has seen.
+function drawLive(now) {
   const steps = samples.slice(1).map((sample, index) => [sample, samples[index], between(samples[index], sample)]);
-  draw("rates", [steps.map(([sample, before, routes]) => 1000 * sum(Object.values(routes).map(route => route.requests)) / (sample.at - before.at))], short);
+  draw("rates", [steps.map(([sample, before, routes]) => 1000 * sum(Object.values(routes).map(route => route.requests)) / (sample.at - before.at))], short, MAX_SAMPLES - 1);
   const spent = steps.map(([, , routes]) => sumBuckets(routes));
-  draw("latencies", [.5, .99].map(share => spent.map(buckets => quantile(share, buckets, now.bounds))), time);
+  draw("latencies", [.5, .99].map(share => spent.map(buckets => quantile(share, buckets, now.bounds))), time, MAX_SAMPLES - 1);
+}
+
+// Draws the hour that the server remembers; the slot that is not over yet is left out.
+function drawHour(now) {
+  const step = now.slot_seconds, last = Math.floor(now.now / step) * step - step, slots = 360, rates = [], latencies = [[], []];
+  const known = new Map(now.history.map(([start, ...counts]) => [start, counts]));
+  const first = now.history.length ? now.history[0][0] : last;
+  for (let start = last - (slots - 1) * step; start <= last; start += step) {
+    const counts = known.get(start);
+    rates.push(counts ? counts[0] / step : start < first ? null : 0);
+    [.5, .99].forEach((share, line) => latencies[line].push(counts ? quantile(share, counts.slice(2), now.bounds) : null));
+  }
+  draw("rates", [rates], short, slots);
+  draw("latencies", latencies, time, slots);
 }
 
 async function poll() {
@@ -124,4 +168,5 @@ async function poll() {
   }
   setTimeout(poll, 1000);
 }
+for (const choice of document.querySelectorAll("input[name=span]")) choice.addEventListener("change", show);
 poll();
