@@ -9,10 +9,14 @@ import typer
 
 from webemu.rl.ending import exit_with_error
 from webemu.rl.train.compare import MAX_RUNS, render_comparison
-from webemu.rl.train.report import render_page
+from webemu.rl.train.report import list_stage_folders, read_run_recipe, render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.run_folder import RECIPE_FILE
 from webemu.rl.train.step_log import STEPS_FILE
+from webemu.rl.train.transcripts import print_episodes
+
+FOUND_EPISODES = 10
+"""Episodes of a stage that a search prints unless --episodes is given."""
 
 
 def report(
@@ -24,6 +28,13 @@ def report(
     ] = None,
     steps: Annotated[
         str, typer.Option(help="Steps whose episodes are shown, such as 1,20,100. [default: first, at a fifth, last]")
+    ] = "",
+    episodes: Annotated[
+        int, typer.Option(min=0, help="Print so many episodes of each step whole, as text, and write no page.")
+    ] = 0,
+    find: Annotated[
+        str,
+        typer.Option(help="Print episodes that contain this text: as many of each stage as --episodes says, or 10."),
     ] = "",
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve the page and refresh it while the run goes on.")
@@ -42,6 +53,8 @@ def report(
     Examples:
       webemu report runs/tiny                       # writes runs/tiny/report.html
       webemu report runs/tiny --steps 1,20,100
+      webemu report runs/tiny --episodes 10         # whole, of the first, middle and last step and held out
+      webemu report runs/tiny --find "not found"    # episodes in which somebody said so
       webemu report runs/tiny --serve               # http://127.0.0.1:8095, until Ctrl-C
       webemu report runs/tiny runs/random-reward    # writes comparison.html
     """
@@ -51,10 +64,15 @@ def report(
             exit_with_error(
                 f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
             )
-    if len(runs) > 1 and (serve or shown_steps):
+    if len(runs) > 1 and (serve or (shown_steps and not (episodes or find))):
         exit_with_error("--serve and --steps show one run, but several are named", "leave them out, or name one run")
     if len(runs) > MAX_RUNS:
         exit_with_error(f"at most {MAX_RUNS} runs can be compared, got {len(runs)}", "name fewer")
+    if episodes or find:
+        stages = [folder for run in runs for folder, _ in list_stage_folders(run, read_run_recipe(run)[1])]
+        for text in print_episodes(stages, episodes or FOUND_EPISODES, shown_steps, find):
+            typer.echo(text)
+        return
     if serve:
         _serve(runs[0], port, shown_steps)
         return

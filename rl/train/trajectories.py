@@ -284,12 +284,13 @@ def _split_messages(messages: Sequence[Message]) -> Iterator[EpisodePart]:
         tool_messages = messages[index + 1 : index + 1 + count]
         for call, tool_message in zip_longest(message.get("tool_calls") or (), tool_messages):
             if call:
-                yield _clip("call", str(call["function"]["name"]), _format_arguments(call["function"].get("arguments")))
+                yield _clip("call", str(call["function"]["name"]), format_arguments(call["function"].get("arguments")))
             if tool_message:
                 yield _clip("shown", str(tool_message.get("name", "")), str(tool_message["content"]))
 
 
-def _format_arguments(arguments: object) -> str:
+def format_arguments(arguments: object) -> str:
+    """Return the arguments of a call as text: name=value, or whatever else the model wrote."""
     if not isinstance(arguments, Mapping):
         return arguments if isinstance(arguments, str) else json.dumps(arguments)
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())

@@ -274,6 +274,35 @@ def test_the_command(run_copy: Path) -> None:
     assert (run_copy / "report.html").read_text(encoding="utf-8") == render_page(run_copy, [1, 30])
 
 
+def printed(run: Path, *options: str) -> list[str]:
+    """The episodes that the command prints."""
+    result = CliRunner().invoke(app, ["report", str(run), *options])
+    assert result.exit_code == 0
+    return [f"==={one}" for one in result.output.split("===")[1:]]
+
+
+def test_episodes_are_printed_whole(tmp_path: Path) -> None:
+    run = a_run(tmp_path, steps=3, text="long " * 4_000 + "end")
+    episodes = printed(run, "--episodes", "2")
+    titles = [one.partition(" | ")[0] for one in episodes]
+    assert titles == [f"=== 2-learn, step {step}" for step in (1, 1, 2, 2, 3, 3)][: len(titles)]
+    assert all(one.count("long ") == 6 * 4_000 for one in episodes), "thoughts, calls and results"
+    assert len(printed(run, "--episodes", "99", "--steps", "3")) == 8
+    right = next(one for one in printed(run, "--episodes", "99", "--steps", "3") if "| reward 1 |" in one)
+    assert "| wheel | reward 1 | advantage +0.750 | 1 tokens | over: done" in right
+    assert 'finish(answer="Ada", citations=["r1"])' in right
+
+
+def test_episodes_are_found_by_their_text(tmp_path: Path) -> None:
+    run = a_run(tmp_path, steps=3)
+    matches = printed(run, "--find", "who made MILL 2")
+    assert len(matches) == 4
+    assert all("Who made mill 2?" in one for one in matches)
+    assert printed(run, "--find", "said by nobody") == []
+    assert len(printed(run, "--find", "page")) == 10
+    assert len(printed(run, "--find", "page", "--episodes", "3")) == 3
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
