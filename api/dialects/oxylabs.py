@@ -76,7 +76,8 @@ def _render_serp(world: World, request: Request, params: JsonObject, query: str)
         for rank, hit in enumerate(hits, 1)
     ]
     total = estimate_total(search_params, len(hits), has_more)
-    information = {"query": query, "showing_results_for": answer.corrected_text or query, "total_results_count": total}
+    shown_text = answer.unquoted_text or answer.corrected_text or query
+    information = {"query": query, "showing_results_for": shown_text, "total_results_count": total}
     results = {"paid": [], "organic": organic, "search_information": information, "total_results_count": total}
     url = "https://www.google.com/search?" + urlencode({"q": query})
     content: JsonObject = {"url": url, "page": page, "results": results, "last_visible_page": page + has_more}

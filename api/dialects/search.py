@@ -54,9 +54,11 @@ class SearchAnswer(NamedTuple):
     corrections: tuple[Correction, ...]
     corrected_text: str
     """The text with its corrections made; empty if there are none."""
+    unquoted_text: str
+    """The text without the quotes of phrases that were given up; empty if every phrase binds."""
 
 
-NO_ANSWER = SearchAnswer((), has_more=False, corrections=(), corrected_text="")
+NO_ANSWER = SearchAnswer((), has_more=False, corrections=(), corrected_text="", unquoted_text="")
 """Answer to a search for a kind of results that a crawl has none of."""
 
 
@@ -76,7 +78,7 @@ def search(
 def search_corrected(
     world: World, text: str, search_params: SearchParams, at_time: datetime | None = None
 ) -> SearchAnswer:
-    """Return what `search` returns, with the text as it was corrected: for services that say so."""
+    """Return what `search` returns, with the text as it was corrected and relaxed: for services that say so."""
     pages_before, remainder = divmod(search_params.offset, search_params.count or 1)
     # One page of the world's if possible: the session's ledger records its number and ranks.
     is_page = not remainder and search_params.count > 0
@@ -92,7 +94,20 @@ def search_corrected(
     results = world.search(query)
     hits = results.hits if is_page else results.hits[search_params.offset :]
     corrected_text = apply_corrections(text, results.corrections) if hits and results.corrections else ""
-    return SearchAnswer(hits, results.more, results.corrections, corrected_text)
+    unquoted_text = remove_quotes(corrected_text or text, results.relaxed) if hits else ""
+    return SearchAnswer(hits, results.more, results.corrections, corrected_text, unquoted_text)
+
+
+def remove_quotes(text: str, relaxed: Iterable[str]) -> str:
+    """Return a query without the quotes of its phrases among the conditions that were given up; empty without any.
+
+    remove_quotes('Denver "the great final" +2016', ['"the great final"', "+2016"])    # "Denver the great final +2016"
+    """
+    unquoted = text
+    for condition in relaxed:
+        if condition.startswith('"'):
+            unquoted = unquoted.replace(condition, condition.strip('"'))
+    return unquoted if unquoted != text else ""
 
 
 MAX_RELATED = 8

@@ -157,13 +157,17 @@ def _render_parameters(params: dict[str, object], engine: str) -> dict[str, obje
 
 
 def _render_information(query: str, answer: SearchAnswer, search_params: SearchParams) -> dict[str, object]:
-    """Return the description of the results; it names the query that they answer if the spelling was corrected."""
+    """Return the description of the results; it names the query that they answer if that is not the one asked."""
     total = estimate_total(search_params, len(answer.hits), answer.has_more)
     payload: dict[str, object] = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
     if not answer.corrected_text:
-        return {**payload, "organic_results_state": "Results for exact spelling"}
+        if not answer.unquoted_text:
+            return {**payload, "organic_results_state": "Results for exact spelling"}
+        payload["organic_results_state"] = "Showing results for query without quotes"
+        return {**payload, "showing_results_for": answer.unquoted_text}
     payload["organic_results_state"] = "Some results for exact spelling but showing fixed spelling"
-    return {**payload, "spelling_fix": answer.corrected_text, "showing_results_for": answer.corrected_text}
+    shown_text = answer.unquoted_text or answer.corrected_text
+    return {**payload, "spelling_fix": answer.corrected_text, "showing_results_for": shown_text}
 
 
 def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[str, object]:

@@ -55,6 +55,41 @@ def test_mcp_and_the_page_for_people_say_it(http: TestClient) -> None:
     assert "&#34;won the great final&#34;" in page
 
 
+UNQUOTED = "Denver won the great final"
+
+
+def test_vendors_with_a_field_for_it_name_the_query_without_quotes(http: TestClient) -> None:
+    information = http.get("/serpapi/search.json", params={"q": QUERY, "api_key": "k"}).json()["search_information"]
+    assert information["organic_results_state"] == "Showing results for query without quotes"
+    assert (information["query_displayed"], information["showing_results_for"]) == (QUERY, UNQUOTED)
+    met = http.get("/serpapi/search.json", params={"q": '"won the final"', "api_key": "k"}).json()
+    assert met["search_information"]["organic_results_state"] == "Results for exact spelling"
+    body = {"source": "google_search", "query": QUERY, "parse": True}
+    content = http.post("/oxylabs/v1/queries", json=body).json()["results"][0]["content"]
+    assert content["results"]["search_information"]["showing_results_for"] == UNQUOTED
+
+
+@pytest.mark.parametrize(
+    ("path", "row_path"),
+    [
+        ("/serper/search", ("organic", 0, "link")),
+        ("/serpapi/search.json", ("organic_results", 0, "link")),
+        ("/google/customsearch/v1", ("items", 0, "link")),
+        ("/brave/res/v1/web/search", ("web", "results", 0, "url")),
+        ("/bing/v7.0/search", ("webPages", "value", 0, "url")),
+        ("/searxng/search", ("results", 0, "url")),
+    ],
+)
+def test_services_go_on_without_a_phrase_that_no_page_has(
+    http: TestClient, path: str, row_path: tuple[str | int, ...]
+) -> None:
+    params = {"q": QUERY, "cx": "c", "key": "k", "api_key": "k", "format": "json"}
+    answer = http.get(path, params=params, headers={"X-Subscription-Token": "k"}).json()
+    for step in row_path:
+        answer = answer[step]
+    assert answer == "http://bowl.org/"
+
+
 def test_a_phrase_that_a_service_requires_binds(http: TestClient) -> None:
     params = {"q": "Denver", "exactTerms": "won the great final", "key": "k", "cx": "c"}
     assert "items" not in http.get("/google/customsearch/v1", params=params).json()
