@@ -145,17 +145,17 @@ def neutralize_batch(data: Batch) -> None:
         rewards[number, 0] += level - score
 
 
-def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
-    """Return rows of verl's Parquet files."""
-    return [_build_row(number, task, seed) for number, task in enumerate(tasks)]
+def build_rows(tasks: Iterable[Task], seed: int = 0, agent_name: str = "tool_agent") -> list[dict[str, object]]:
+    """Return rows of verl's Parquet files. `agent_name` is the agent loop that plays them."""
+    return [_build_row(number, task, seed, agent_name) for number, task in enumerate(tasks)]
 
 
-def _build_row(index: int, task: Task, seed: int) -> dict[str, object]:
+def _build_row(index: int, task: Task, seed: int, agent_name: str) -> dict[str, object]:
     tool_names = [tool["function"]["name"] for tool in TOOLS]
     tool_kwargs = {"create_kwargs": {"task": pack_task(task), "seed": seed}}
     return {
         "data_source": "webemu",
-        "agent_name": "tool_agent",
+        "agent_name": agent_name,
         "prompt": [{"role": "system", "content": answer_rules(task.answer_type)},
                    {"role": "user", "content": sanitize(task.question)}],
         "reward_model": {"style": "rule", "ground_truth": task.answers[0]},
