@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -60,6 +61,12 @@ _FOLDED_CHARACTERS = re.compile(
 """Points, accents, tone marks, viramas (all but Tamil's, which its stemmer needs), joiners, and letters with two
 codes.
 """
+_SIGNED = re.compile(r"(?<!\w)([A-Za-z]{1,2})(\+\+|#)(?!\w)")
+_DOTTED = re.compile(r"\.(?<!\S.)[A-Za-z]\w*")
+_HYPHEN = re.compile(r"-(?=\w)")
+_WORD_BEFORE, _WORD_AFTER = re.compile(r"(?<![\w-])\w{1,9}\Z"), re.compile(r"\w{1,9}(?![\w-])")
+MAX_NAME_PART = 3
+"""Letters of the shorter of two words that a hyphen joins into a name, at most."""
 _FOLDS = {"İ": "i", "ک": "ك", "ی": "ي", "ە": "ه", "ٱ": "ا", "ँ": "ं"}
 
 
@@ -87,7 +94,36 @@ def extract_terms(text: str, language: str = "") -> list[str]:
 
     extract_terms("The councils met")    # ["the", "council", "met"]
     """
-    return stem_text(normalize_text(text), STEMMERS.get(language, ENGLISH))
+    return stem_text(normalize_text(add_names(text)), STEMMERS.get(language, ENGLISH))
+
+
+def add_names(text: str) -> str:
+    """Return a text with the words that its names with signs make at its end, where they come between no two words.
+
+    add_names("C++, C#, .NET and Wi-Fi")    # "C++, C#, .NET and Wi-Fi Cplusplus Csharp dotNET WiFi"
+    """
+    names = []
+    if "#" in text or "++" in text:
+        names += [f"{letters}{'sharp' if sign == '#' else 'plusplus'}" for letters, sign in _SIGNED.findall(text)]
+    if " ." in text or text.startswith("."):
+        names += [f"dot{name[1:]}" for name in _DOTTED.findall(text)]
+    if "-" in text:
+        names += _list_hyphenated(text)
+    return " ".join((text, *names)) if names else text
+
+
+def _list_hyphenated(text: str) -> Iterator[str]:
+    """Yield what two words with a hyphen between them make, if one of them is short and they are no numbers alone."""
+    for hyphen in _HYPHEN.finditer(text):  # a pattern that began with a word would be tried at every letter
+        start, end = hyphen.span()
+        around = text[max(0, start - 4) : start] + text[end : end + 4]
+        if len(around) == 8 and around.isalnum():  # both words are longer, as most are
+            continue
+        before = _WORD_BEFORE.search(text, max(0, start - 10), start)
+        after = _WORD_AFTER.match(text, end) if before else None
+        if before and after and min(len(before[0]), len(after[0])) <= MAX_NAME_PART:
+            name = before[0] + after[0]
+            yield from () if name.isdecimal() else (name,)
 
 
 def stem_text(text: str, stemmer: str) -> list[str]:

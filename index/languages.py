@@ -15,7 +15,7 @@ from math import log1p
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from webemu.emulator.questions import strip_question_words
-from webemu.index.analysis import ENGLISH, STEMMERS, normalize_text, split_words, stem_text
+from webemu.index.analysis import ENGLISH, STEMMERS, add_names, normalize_text, split_words, stem_text
 
 MIN_WORDS_WITHOUT_STOPWORDS = 5
 """Distinct words of a query from which stop words are dropped."""
@@ -29,6 +29,8 @@ SAMPLE_CHARACTERS = 1000
 """Characters of a text that its language is guessed from."""
 _COMPOUNDS = frozenset({"danish", "dutch", "finnish", "german", "hungarian", "norwegian", "swedish"})
 """Languages that write compounds as one word."""
+_JOINED_WORDS = re.compile(r"\b[A-Z][a-z]{2,}(?:[A-Z][a-z]{2,})+\b")
+"""Words that capitals show to be joined, such as `SuperBowl`."""
 _MIN_COMPOUND_PART = 4
 """Letters of the shortest part of a compound."""
 _STOPWORD_LANGUAGES = (
@@ -134,7 +136,8 @@ class QueryAnalyzer:
 
     def count_readings(self, text: str) -> dict[Readings, int]:
         """Return the words of a query that count, each as its readings, with how often the query has it."""
-        query_words = split_words(normalize_text(text))
+        text = _JOINED_WORDS.sub(self._split_unknown, text)
+        query_words = split_words(normalize_text(add_names(text)))
         guessed = guess_languages(query_words)
         languages = self._choose_languages(query_words, guessed)
         counts: dict[Readings, int] = {}
@@ -142,6 +145,10 @@ class QueryAnalyzer:
             for readings in self._cached_readings(word, languages):
                 counts[readings] = counts.get(readings, 0) + 1
         return counts
+
+    def _split_unknown(self, joined: re.Match[str]) -> str:
+        """Return joined words with spaces between them if no page has them as one."""
+        return joined[0] if self.frequency(joined[0]) else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", joined[0])
 
     def frequency(self, text: str) -> int:
         """Return the number of pages that have the rarest word of a text in any reading; 0 if the text has no words."""
