@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer._click.shell_completion import CompletionItem
+from typer._completion_classes import completion_init
 from typer.core import TyperCommand, TyperGroup
 
 from webemu.emulator import config, ending, extras
@@ -20,6 +22,8 @@ if TYPE_CHECKING:  # Typer's copy of click, which is no public module
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
+COMPLETION_VARIABLE = "_WEBEMU_COMPLETE"
+"""Environment variable in which a shell asks for completions."""
 COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Use it": {
         "demo": ("webemu.emulator.demo:demo", "Generate a small synthetic web, serve it, and let an agent use it."),
@@ -54,6 +58,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
     },
     "Operate it": {
+        "completion": ("webemu.emulator.completion:completion", "Print a script that completes commands in a shell."),
         "doctor": ("webemu.emulator.doctor:doctor", "Look at this machine and its collections, and say what to do."),
         "stat": ("webemu.index.command:stat", "Show what a collection contains and what was dropped."),
         "sql": ("webemu.index.command:sql", "Query the catalog in SQL."),
@@ -129,6 +134,13 @@ class LazyCommandGroup(TyperGroup):
         if absent and (arguments or not isinstance(resolved[1], TyperGroup)):
             raise absent  # before the options are checked: without its packages no options would help
         return resolved
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin with a text, without importing any; for an option, the options."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name][1]) for name in names]
 
     def invoke(self, ctx: Context) -> object:
         """Run the command; Ctrl-C ends it with exit status 130 and without a traceback."""
@@ -217,6 +229,8 @@ def _root(
 
 def main() -> None:
     """Run the command line. An error is printed as two lines on stderr: what happened and what to do."""
+    if COMPLETION_VARIABLE in os.environ:
+        completion_init()  # a shell asks for completions of what is typed (`webemu completion`)
     try:
         app()
     except Exception as error:

@@ -58,14 +58,18 @@ def render_page(world: World, template: str, error: EmulatorError | None = None,
     return build_response(fill_template(template, world=world, error=error, **values), HTML_TYPE, world.snapshot, error)
 
 
-def build_response(body: bytes, content_type: str, snapshot: str, error: EmulatorError | None = None) -> Response:
-    """Return a response with the headers that all of these pages share."""
-    headers: Headers = [
+def security_headers() -> Headers:
+    """Return the headers that bind a page to what it may run and load."""
+    return [
         (b"Content-Security-Policy", _security_policy()),
         (b"X-Content-Type-Options", b"nosniff"),
         (b"Referrer-Policy", b"no-referrer"),
-        (b"X-Webemu-Snapshot", snapshot.encode()),
     ]
+
+
+def build_response(body: bytes, content_type: str, snapshot: str, error: EmulatorError | None = None) -> Response:
+    """Return a response with the headers that all of these pages share."""
+    headers: Headers = [*security_headers(), (b"X-Webemu-Snapshot", snapshot.encode())]
     return compose_response(
         error.status if error else 200, content_type.encode(), body, headers + _debug_headers(error)
     )

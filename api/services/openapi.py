@@ -19,6 +19,8 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES
+from webemu.api.pages.api_reference import render_reference
+from webemu.api.pages.template import security_headers
 from webemu.api.services import native, openapi_services
 from webemu.api.services.models import (
     API_MODELS,
@@ -45,6 +47,12 @@ the root, without the service's prefix; they are recognised by what they send.""
 """Introduction shown at the top of `/docs`."""
 
 
+_DARK_STYLE = """<meta name="color-scheme" content="light dark"><style>
+@media (prefers-color-scheme: dark) {
+  html { background: #131516; } .swagger-ui { filter: invert(.92) hue-rotate(180deg); }
+}
+</style>"""
+"""Style that Swagger UI lacks: its colours are turned round where the reader's system is dark."""
 NATIVE_TAG = "Native API"
 """Group of the operations of the native API."""
 _SESSION_MODELS = (SessionPolicy, OpenedSession, SessionReport)
@@ -205,7 +213,12 @@ def add_docs(app: FastAPI) -> None:
     openapi_document = build_document()
     app.openapi = lambda: openapi_document  # type: ignore[method-assign]
     static_files = StaticFiles(directory=str(files("fastapi_offline") / "static"))
-    routes = [Route("/openapi.json", _show_document), Route("/docs", _show_docs), Mount("/docs/files", static_files)]
+    routes = [
+        Route("/openapi.json", _show_document),
+        Route("/docs", _show_docs),
+        Route("/docs/try", _show_swagger),
+        Mount("/docs/files", static_files),
+    ]
     # A router of its own, since it redirects `/docs/` to `/docs`; the native API redirects nothing.
     app.mount("", Router(routes))
 
@@ -216,12 +229,21 @@ async def _show_document(request: Request) -> JSONResponse:
     return JSONResponse(app.openapi())
 
 
-async def _show_docs(_: Request) -> HTMLResponse:
+async def _show_docs(request: Request) -> HTMLResponse:
     """Answer `GET /docs`."""
-    return get_swagger_ui_html(
+    app: FastAPI = request.app
+    headers = {name.decode(): value.decode() for name, value in security_headers()}
+    return HTMLResponse(render_reference(app.openapi()), headers=headers)
+
+
+async def _show_swagger(_: Request) -> HTMLResponse:
+    """Answer `GET /docs/try` with Swagger UI, in the colours of the reader's system."""
+    page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="webemu",
         swagger_js_url="/docs/files/swagger-ui-bundle.js",
         swagger_css_url="/docs/files/swagger-ui.css",
         swagger_favicon_url="data:,",
     )
+    body = bytes(page.body).decode()
+    return HTMLResponse(body.replace("<html>", '<html lang="en">').replace("</head>", f"{_DARK_STYLE}</head>"))

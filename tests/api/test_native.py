@@ -1,6 +1,7 @@
 """The wire format of docs/api.md, to the byte: golden files, windows, batches."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.api.conftest import SmallWorld, asking
 from webemu.api.app import App, create_app
+from webemu.api.dialects import DIALECTS
 from webemu.api.services.native_api import NativeRoute
 from webemu.api.services.openapi import ROUTES
 from webemu.emulator.config import Config
@@ -153,7 +155,11 @@ def test_the_documentation_describes_what_is_answered(ask: Ask) -> None:
 
 
 def test_the_documentation_loads_nothing_from_elsewhere(ask: Ask) -> None:
-    page = ask("GET", "/docs").text
+    reference = ask("GET", "/docs")
+    assert "default-src 'none'" in reference.headers["Content-Security-Policy"]
+    assert not re.search(r'(?:href|src)="(?!/|#)', reference.text)
+    assert all(f">{dialect.service}</a>" in reference.text for dialect in DIALECTS)
+    page = ask("GET", "/docs/try").text
     assert "http:" not in page
     assert "https:" not in page
     for file in ("swagger-ui-bundle.js", "swagger-ui.css"):
