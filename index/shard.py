@@ -1,8 +1,9 @@
 """Shards: immutable pieces of a snapshot, built once from a set of sources and shared by all snapshots that have them.
 
-A binary trie over source ids decides which sources share a shard. It depends on the set alone, so that ingesting in
-any order ends in the same shards, and a new source rebuilds at most the one shard it falls into. A source with more
-pages than a shard may hold is cut into spans of about equal size.
+A binary trie over source ids decides which sources share a shard, for small, middle and large sources apart. It depends
+on the set alone, so that ingesting in any order ends in the same shards, and a new source rebuilds at most the one
+shard of sources like it that it falls into. A source with more pages than a shard may hold is cut into spans of about
+equal size.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -34,6 +36,8 @@ from webemu.index.text import IndexEntry, write_index
 
 SHARD_PAGES = 100_000
 """Pages of a shard at most."""
+CLASS_PAGES = (100, 10_000)
+"""Pages from which a source is of the next class of size."""
 END_OFFSET = 2**62
 """An offset beyond the end of every file."""
 
@@ -71,7 +75,10 @@ class Shard:
 
 
 def group_sources(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
-    """Return groups of source ids in order, one per shard, given the number of pages of each source."""
+    """Return groups of source ids in order, one per shard, given the number of pages of each source.
+
+    Sources of one class of size are grouped, so that a small one does not rebuild the shard of large ones.
+    """
 
     def split_by_bit(sources: list[int], bit: int) -> list[tuple[int, ...]]:
         if len(sources) <= 1 or bit < 0 or sum(pages[s] for s in sources) <= limit:
@@ -80,7 +87,8 @@ def group_sources(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tu
         high = [s for s in sources if s >> bit & 1]
         return split_by_bit(low, bit - 1) + split_by_bit(high, bit - 1)
 
-    return split_by_bit(sorted(pages), 62)
+    classes = [[s for s in sorted(pages) if bisect_right(CLASS_PAGES, pages[s]) == number] for number in range(3)]
+    return [group for sources in classes for group in split_by_bit(sources, 62)]
 
 
 def split_oversized(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],

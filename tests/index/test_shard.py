@@ -26,7 +26,7 @@ def test_a_new_source_changes_one_group() -> None:
 
 
 def test_a_large_source_stands_alone() -> None:
-    assert group_sources({1: 10_000, 2: 5}, limit=100) == [(1,), (2,)]
+    assert sorted(group_sources({1: 10_000, 2: 5}, limit=100)) == [(1,), (2,)]
 
 
 def test_a_shard_is_named_by_its_sources_their_links_and_what_is_indexed_of_them() -> None:
@@ -36,3 +36,10 @@ def test_a_shard_is_named_by_its_sources_their_links_and_what_is_indexed_of_them
     assert named((1, 7, 0), (2, 8, 0)) == named((1, 7, 0), (2, 8, 0), weights=Weights(named=9.0))
     other_names = [named((1, 7, 0), other) for other in ((2, 8, 0), (3, 8, 0), (2, 9, 0), (2, 8, 1))]
     assert len({*other_names, named((1, 7, 0), (2, 8, 0), weights=Weights(anchors=0))}) == 5
+
+
+def test_a_small_source_leaves_the_shards_of_large_ones_as_they_are() -> None:
+    large = {number << 40: 20_000 for number in range(1, 9)}
+    before = set(group_sources(large))
+    after = set(group_sources({**large, (3 << 40) + 1: 3}))
+    assert after - before == {((3 << 40) + 1,)}
