@@ -65,8 +65,6 @@ _SIGNED = re.compile(r"(?<!\w)([A-Za-z]{1,2})(\+\+|#)(?!\w)")
 _DOTTED = re.compile(r"\.(?<!\S.)[A-Za-z]\w*")
 _HYPHEN = re.compile(r"-(?=\w)")
 _WORD_BEFORE, _WORD_AFTER = re.compile(r"(?<![\w-])\w{1,9}\Z"), re.compile(r"\w{1,9}(?![\w-])")
-MAX_NAME_PART = 3
-"""Letters of the shorter of two words that a hyphen joins into a name, at most."""
 _FOLDS = {"İ": "i", "ک": "ك", "ی": "ي", "ە": "ه", "ٱ": "ا", "ँ": "ं"}
 
 
@@ -113,7 +111,7 @@ def add_names(text: str) -> str:
 
 
 def _list_hyphenated(text: str) -> Iterator[str]:
-    """Yield what two words with a hyphen between them make, if one of them is short and they are no numbers alone."""
+    """Yield the words that two words with a hyphen between them make, if they are a name."""
     for hyphen in _HYPHEN.finditer(text):  # a pattern that began with a word would be tried at every letter
         start, end = hyphen.span()
         around = text[max(0, start - 4) : start] + text[end : end + 4]
@@ -121,9 +119,18 @@ def _list_hyphenated(text: str) -> Iterator[str]:
             continue
         before = _WORD_BEFORE.search(text, max(0, start - 10), start)
         after = _WORD_AFTER.match(text, end) if before else None
-        if before and after and min(len(before[0]), len(after[0])) <= MAX_NAME_PART:
-            name = before[0] + after[0]
-            yield from () if name.isdecimal() else (name,)
+        if before and after and _is_name(before[0], after[0]):
+            yield before[0] + after[0]
+
+
+def _is_name(first: str, second: str) -> bool:
+    """True if two words with a hyphen between them are a name: one is a letter or a number, or both have two letters.
+
+    Commands (`apt-get`) and most compounds are left out: as words of a query they would outweigh all others.
+    """
+    if first.isdecimal() or second.isdecimal():
+        return not (first.isdecimal() and second.isdecimal())
+    return min(len(first), len(second)) == 1 or len(first) == len(second) == 2
 
 
 def stem_text(text: str, stemmer: str) -> list[str]:

@@ -61,7 +61,7 @@ def test_the_page_is_found_first(world: World, query: str, first: str) -> None:
         ("run .NET or .bashrc", "dotNET dotbashrc"),
         ("Jay-Z, Wi-Fi, covid-19, utf-8", "JayZ WiFi covid19 utf8"),
         ("T-shirt", "Tshirt"),
-        ("well-known 2024-11-30 10-20 a-b-c --oneline -x x+y a.net #tag ++i", ""),
+        ("well-known apt-get 2024-11-30 10-20 a-b-c --oneline -x x+y a.net #tag ++i", ""),
         ("", ""),
     ],
 )
