@@ -186,6 +186,31 @@ def test_a_trajectory_is_read(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @in_browser
+def test_two_attempts_are_put_side_by_side_and_all_texts_searched(browser: Browser, tmp_path: Path) -> None:
+    rows = [row(0, f"needle {EVIL}", question="First?"), row(1, right=False, turns=[])]
+    rows[0]["turns"][1]["steps"][0]["arguments"] = {"link": "https://a.example/x"}
+    view = look(browser, tmp_path, report_html(*rows), "sides")
+    page = view.page
+    page.fill("#words", "NEEDLE")
+    expect(page.locator("#count")).to_have_text("0 of 2 attempts")
+    page.get_by_label("search all texts").check()
+    expect(page.locator("#count")).to_have_text("1 of 2 attempts")
+    page.fill("#words", "")
+    for attempt in page.locator("details.attempt").all():
+        attempt.locator("summary").click()
+        attempt.get_by_role("button", name="Put beside another").click()
+    expect(page.locator(".side")).to_have_count(2)
+    expect(page.locator(".side").first.locator(".earned").first).to_have_text("opened evidence")
+    expect(page.locator(".side").first.locator(".earned").last).to_contain_text("reward 1 = finished 1")
+    expect(page.locator(".side").first.locator(".timeline .observed")).to_have_count(3)
+    assert page.title() != "ran"
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("#pair")).to_be_hidden()
+    assert view.messages == []
+
+
+@pytest.mark.slow
+@in_browser
 def test_attempts_are_filtered(browser: Browser, tmp_path: Path) -> None:
     rows = [row(n, right=n % 2 == 0, mask="x" if n == 6 else "") for n in range(12)]
     view = look(browser, tmp_path, report_html(*rows), "filter")
