@@ -309,7 +309,7 @@ def test_what_has_no_text_says_so(get: Get) -> None:
     [
         ("/view?url=https://a.example/none", 404, "site%3Aa.example"),
         ("/view?url=https://nowhere.example/", 404, "This site was not crawled"),
-        ("/view", 400, "the parameter url is missing"),
+        ("/view", 400, "The parameter url is missing"),
         ("/view?url=https://a.example/&as=%3Cb%3E", 400, "&#39;&lt;b&gt;&#39; is not a view"),
         ("/view?url=https://a.example/&at=soon", 400, "is not a time"),
     ],
