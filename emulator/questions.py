@@ -1,7 +1,8 @@
-"""Detects questions: strips the words that only ask (`what is the capital` becomes `capital`), and detects a wish for
-news.
+"""Detects questions: strips the words that only ask (`what is the capital` becomes `capital`) or are polite, and
+detects a wish for news.
 
-Pages that answer a question seldom contain `what is`, and in a short query such words would outweigh the others.
+Pages that answer a question seldom contain `what is`, and in a short query such words would outweigh the others. In a
+long one greetings, thanks and `could you tell me` are words that few pages have, and would count as rare ones.
 """
 
 from __future__ import annotations
@@ -33,8 +34,34 @@ _FILLERS_AFTER = {first: frozenset(follow.split()) for begin, follow in _LANGUAG
 """Filler words by the question word that they may follow."""
 
 
+MIN_CHAT_WORDS = 10
+"""Words of the shortest query that is read as a message to somebody."""
+_COURTESIES = re.compile(
+    r"\b(?:hi(?: there)?|hello|hey(?: there)?|good (?:morning|afternoon|evening|day)"
+    r"|thanks(?: a lot)?(?: in advance)?|thank you(?: very much)?(?: in advance)?|please|kindly"
+    r"|(?:could|can|would|will) you|(?:tell|help|show|give|explain to|point) (?:me|us)(?: to| with| find| out)?"
+    r"|i (?:would|d) (?:like|prefer|love|be grateful)(?: to know)?|i (?:am|m) (?:trying|working|learning|not sure)"
+    r"|i (?:want|need|must|have|ve|am|m)|if (?:possible|you don t mind|you could)|(?:what|which) should i use)\b"
+)
+"""Polite and personal phrases of English messages, of words as the index has them: `I'd` is two."""
+
+
+def strip_courtesies(words: Sequence[str]) -> Sequence[str]:
+    """Return the lower-case words of a long query without its polite phrases; all words of a short one.
+
+    strip_courtesies("hi could you tell me how i merge two tables by the nearest time".split())
+    # ["how", "i", "merge", "two", "tables", "by", "the", "nearest", "time"]
+    """
+    if len(words) < MIN_CHAT_WORDS:
+        return words
+    return _COURTESIES.sub(" ", " ".join(words)).split() or words
+
+
 def strip_question_words(words: Sequence[str]) -> Sequence[str]:
-    """Return the lower-case words of a query without the beginning of a question; all words if no others remain."""
+    """Return the lower-case words of a query without polite phrases and the beginning of a question; all words if no
+    others remain.
+    """
+    words = strip_courtesies(words)
     fillers = _FILLERS_AFTER.get(words[0]) if words else None
     if fillers is None:
         return words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.emulator.questions import strip_question_words, wants_fresh_results
+from webemu.emulator.questions import strip_courtesies, strip_question_words, wants_fresh_results
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,21 @@ from webemu.emulator.questions import strip_question_words, wants_fresh_results
 )
 def test_a_question_is_what_it_is_about(question: str, about: str) -> None:
     assert " ".join(strip_question_words(question.split())) == about
+
+
+@pytest.mark.parametrize(
+    ("message", "about"),
+    [
+        ("hi could you tell me how i join two tables by nearest time thanks", "how i join two tables by nearest time"),
+        ("i m working on a web site and would like to rotate logs", "on a web site and would like to rotate logs"),
+        ("what does kindly light mean in a hymn sung by the choir", "what does light mean in a hymn sung by the choir"),
+        ("could you tell me about logs please", "could you tell me about logs please"),
+        ("please please please please please please please please please please", "please " * 10),
+        ("", ""),
+    ],
+)
+def test_long_messages_lose_their_courtesies(message: str, about: str) -> None:
+    assert " ".join(strip_courtesies(message.split())) == about.strip()
 
 
 @pytest.mark.parametrize(
