@@ -3,8 +3,8 @@
 WEBEMU_SHARED=DIR python -m benchmarks.snippets [--show 20]
 
 The pages are the paragraphs of DIR/data/ir/xquad_en among the passages of DIR/data/ir/hipporag_2wiki, the questions and
-answers DIR/data/ir/xquad_en/answers.jsonl. Beside them, if bm25s is installed: BM25 over pieces of 100 words, shown
-whole. `--show N` prints N questions with what each length shows of the first result.
+answers DIR/data/ir/xquad_en/answers.jsonl. Beside them: the passages of `/retrieve`, and, if bm25s is installed, BM25
+over pieces of 100 words, shown whole. `--show N` prints N questions with what each length shows of the first result.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import orjson
 
 from webemu.api.services import native
 from webemu.emulator.snippet_style import SNIPPET_STYLES
+from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.evaluation import beir
 from webemu.index.open import open_world
@@ -83,6 +84,11 @@ def search_snippets(world: World, style: str, question: str) -> list[str]:
     return [hit["snippet"] for hit in orjson.loads(native.search(world, native.parse_search(query)))["results"]]
 
 
+def retrieve_passages(world: World, question: str) -> list[str]:
+    """Return the passages that `/retrieve` answers a query with."""
+    return [passage for _, passage in world.search_passages(Query(question, 1, SHOWN_RESULTS))]
+
+
 def open_bm25s(documents: Sequence[dict[str, str]]) -> SearchTexts:
     """Return a search of bm25s over pieces of `PIECE_WORDS` words, each with its title."""
     import bm25s  # optional peer
@@ -133,6 +139,7 @@ def main() -> None:
         print(f"{len(documents):,} pages, {len(questions)} questions\n{'shown':<22}first  in five  characters")
         for style in SNIPPET_STYLES:
             print_row(style, questions, partial(search_snippets, world, style))
+        print_row("/retrieve", questions, partial(retrieve_passages, world))
         if find_spec("bm25s"):
             print_row("bm25s, 100 words", questions, open_bm25s(documents))
         for question in questions[:: max(1, len(questions) // max(1, options.show))][: options.show]:
