@@ -104,6 +104,16 @@ class SearchEnv:
         return self._episode.call(name, arguments).text
 
 
+class SelfScoringEnv(SearchEnv):
+    """Environment that also tells its reward, for `AsyncGRPOTrainer`, whose workers pass no environments to reward
+    functions.
+    """
+
+    def get_reward(self) -> float | None:
+        """Return the reward of the episode; None if it is masked, for which TRL gives no advantage."""
+        return _score_all([self])[0]["reward"]
+
+
 def _score_all(environments: Sequence[SearchEnv]) -> list[EpisodeResult]:
     """Return the scores of the current episodes, each computed once; a judge is asked about all concurrently."""
     unscored = [environment for environment in environments if environment._result is None]
@@ -120,6 +130,11 @@ def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Ca
     same tools.
     """
     return {"search": partial(SearchEnv, environment_config)}
+
+
+def async_environment_factories(environment_config: EnvironmentConfig) -> dict[str, Callable[[], SelfScoringEnv]]:
+    """Return the factories for `AsyncGRPOTrainer`, without `reward_funcs`. They can be pickled, as its workers need."""
+    return {"search": partial(SelfScoringEnv, environment_config)}
 
 
 def reward(

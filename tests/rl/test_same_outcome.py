@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -179,6 +180,19 @@ ADAPTERS = {"trl": by_trl, "gym": by_gym, "gym text": by_gym_text, "http": by_ht
             "endpoint": by_endpoint, "training": by_training}  # fmt: skip
 NUMBER_ADAPTERS = ("gym", "gym text")
 """Adapters whose trainers need a number as reward, which `neutralize_masked` then levels."""
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "asked in vain", "outage in open", "judge fails"])
+def test_an_environment_that_scores_itself_gives_the_reward_to_async_workers(world: World, name: str) -> None:
+    played = transcript(world, name)
+    with staged(world, played) as url:
+        factories = pickle.loads(pickle.dumps(trl.async_environment_factories(place(url, played.case()))))
+        row = trl.build_rows([played.task], SEED)[0]
+        env = factories[row.pop("environment")]()
+        env.reset(**row)
+        for tool, arguments in played.calls:
+            getattr(env, tool)(**arguments)
+        assert env.get_reward() == expected(url, played).reward
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -27,6 +27,7 @@ NEEDS = {
     "verl": "verl",
     "tinker": "tinker_cookbook",
     "areal": None,
+    "trl-async": None,
     "verifiers": "verifiers",
 }
 
