@@ -28,6 +28,10 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Use it": {
         "demo": ("webemu.emulator.demo:demo", "Generate a small synthetic web, serve it, and let an agent use it."),
         "generate": ("webemu.worlds.command:generate", "Write a synthetic web as WARC files, with tasks."),
+        "pick": (
+            "webemu.ingest.pick.command:pick",
+            "Choose pages of a crawl by its index and fetch only their records.",
+        ),
         "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
         "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
         "search": ("webemu.agent_client.command:search", "Search a running server."),

@@ -71,7 +71,7 @@ def fetch(
                 failures = 0 if _read_part_size(part) > before else failures + 1
                 if failures >= _MAX_FAILURES:
                     raise _build_failure(url, error) from error
-                pause(_choose_wait(failures, getattr(error, "after", None)))
+                pause(choose_wait(failures, getattr(error, "after", None)))
                 continue
             if is_second_look or ends_with_whole_member(part):
                 break
@@ -101,7 +101,7 @@ def _try_download(client: httpx.Client, url: str, part: Path, progress: Progress
         if response.status_code == 416:  # range not satisfiable: the remote file became shorter
             _remove_part(part)
             raise RetryableError("the part is longer than the file")
-        _check_status(url, response)
+        check_status(url, response)
         if response.status_code == 206 and not _continues_part(response, part_bytes, version):
             _remove_part(part)
             raise RetryableError("the file changed")
@@ -115,7 +115,7 @@ def _try_download(client: httpx.Client, url: str, part: Path, progress: Progress
         raise RetryableError(f"received {_read_part_size(part)} of {version.size} bytes")
 
 
-def _check_status(url: str, response: httpx.Response) -> None:
+def check_status(url: str, response: httpx.Response) -> None:
     """Raise RetryableError or SourceError unless the response has content."""
     status = response.status_code
     if status in _RETRIED_STATUSES:
@@ -166,7 +166,7 @@ def _parse_retry_after(value: str) -> float | None:
         return None
 
 
-def _choose_wait(failures: int, asked_seconds: float | None) -> float:
+def choose_wait(failures: int, asked_seconds: float | None) -> float:
     """Return the seconds to wait before the next attempt: as the server asked, else doubled after each failure."""
     return min(_MAX_WAIT_SECONDS, 0.5 * 2.0**failures if asked_seconds is None else asked_seconds)
 

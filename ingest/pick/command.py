@@ -1,0 +1,126 @@
+"""The command `webemu pick`: options in, the plan and the result printed. The work is in `webemu.ingest.pick.run`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from webemu.emulator.errors import BadRequest, SourceError
+from webemu.index.columnar_index import Selection, select_records
+from webemu.ingest.pick.journal import PickFolder
+from webemu.ingest.pick.plan import Plan, build_plan
+from webemu.ingest.pick.range_client import RangeClient
+from webemu.ingest.pick.run import fetch_records
+
+IndexArgument = Annotated[
+    list[str], typer.Argument(help="Parquet files or globs of Common Crawl's columnar index (cc-index-table).")
+]
+OutOption = Annotated[Path, typer.Option(help="Folder for the WARC files and the journal.")]
+BaseUrlOption = Annotated[str, typer.Option(help="URL that the index's file names are relative to.")]
+HostOption = Annotated[list[str] | None, typer.Option("--host", help="Host name that is wanted; repeat it for more.")]
+DomainOption = Annotated[
+    list[str] | None, typer.Option("--domain", help="Registrable domain that is wanted, with all of its hosts.")
+]
+LanguageOption = Annotated[
+    list[str] | None, typer.Option("--language", help="Language that is wanted, in ISO 639-3, such as eng.")
+]
+MimeOption = Annotated[list[str] | None, typer.Option("--mime", help="MIME type that is wanted, such as text/html.")]
+SinceOption = Annotated[str, typer.Option(help="Earliest day of the fetch, such as 2024-05-01.")]
+UntilOption = Annotated[str, typer.Option(help="First day that is too late.")]
+PatternOption = Annotated[str, typer.Option("--url-pattern", help="Regular expression found anywhere in the URL.")]
+UrlsOption = Annotated[
+    Path | None, typer.Option("--urls", exists=True, dir_okay=False, help="File of wanted URLs, one a line.")
+]
+PerHostOption = Annotated[int, typer.Option(help="Most pages of one host; 0 means all.", min=0)]
+PagesOption = Annotated[int, typer.Option(help="Most pages in all; 0 means all.", min=0)]
+MegabytesOption = Annotated[float, typer.Option(help="Most compressed megabytes in all; 0 means all.", min=0)]
+GapOption = Annotated[
+    int, typer.Option(help="Most unwanted bytes between two records that one request fetches.", min=0)
+]
+DelayOption = Annotated[float, typer.Option(help="Seconds between two requests.", min=0)]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan, and fetch nothing.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress bars.")]
+
+
+def pick(
+    index: IndexArgument,
+    out: OutOption = Path("picked"),
+    base_url: BaseUrlOption = "https://data.commoncrawl.org/",
+    hosts: HostOption = None,
+    domains: DomainOption = None,
+    languages: LanguageOption = None,
+    mime_types: MimeOption = None,
+    since: SinceOption = "",
+    until: UntilOption = "",
+    url_pattern: PatternOption = "",
+    urls: UrlsOption = None,
+    per_host: PerHostOption = 0,
+    max_pages: PagesOption = 0,
+    max_megabytes: MegabytesOption = 0,
+    gap: GapOption = 16384,
+    delay: DelayOption = 0.6,
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Choose pages of a crawl by its index, and fetch only their records into WARC files.
+
+    All conditions must hold; of several captures of a URL the newest is taken. The plan is printed first. Records are
+    fetched by byte range, neighbours in one request, one request at a time. After an interruption the same command
+    continues. A range that no longer holds its record is counted and left out. This command connects to --base-url.
+
+    Exit status: 0 if records were fetched; 1 if none match or none arrived; 130 after Ctrl-C.
+
+    webemu pick 'cc-index/*.parquet' --domain example.org --language eng --dry-run
+
+    webemu pick 'cc-index/*.parquet' --mime text/html --per-host 20 --max-pages 5000 --out picked
+    """
+    selection = Selection(
+        hosts or (), domains or (), languages or (), mime_types or (), since, until, url_pattern, _read_urls(urls),
+        per_host, max_pages, int(max_megabytes * 1e6),
+    )  # fmt: skip
+    plan = build_plan(select_records(index, selection), gap)
+    if not plan.requests:
+        raise SourceError("no page of the index matches", action="loosen the conditions")
+    _show_plan(plan, delay)
+    if dry_run:
+        return
+    with RangeClient(base_url, delay) as client:
+        try:
+            folder = fetch_records(plan, client, out, quiet)
+        except KeyboardInterrupt:
+            print("\nStopped. Fetched records are kept; run the same command to continue.", file=sys.stderr)
+            raise typer.Exit(130) from None
+    _show_result(folder, client)
+    if not folder.records:
+        raise typer.Exit(1)
+
+
+def _read_urls(path: Path | None) -> list[str]:
+    """Return the URLs of a file, one a line. Raises BadRequest if it names none."""
+    if path is None:
+        return []
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    urls = [line for line in lines if line and not line.startswith("#")]
+    if not urls:
+        raise BadRequest(f"{path} names no URL", action="write one URL a line")
+    return urls
+
+
+def _show_plan(plan: Plan, delay: float) -> None:
+    """Print what will be fetched."""
+    print(f"records   {plan.records:,} of {plan.hosts:,} hosts, {plan.record_bytes / 1e6:,.1f} MB compressed")
+    print(f"download  {plan.download_bytes / 1e6:,.1f} MB in {len(plan.requests):,} requests to {plan.files:,} files")
+    print(f"pauses    {(len(plan.requests) - 1) * delay / 60:,.1f} minutes at {delay:g} s between requests")
+
+
+def _show_result(folder: PickFolder, client: RangeClient) -> None:
+    """Print what was fetched, and what to do with it."""
+    print(f"fetched   {folder.records:,} records; this run: {client.requests:,} requests, {client.bytes / 1e6:,.1f} MB")
+    for reason, count in folder.flaws.most_common():
+        print(f"left out  {count:,} {reason}")
+    if folder.records:
+        print(f"next      webemu ingest {shlex.quote(str(folder.path))}")
