@@ -85,6 +85,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "webemu.index.traces_command:traces",
             "Export session traces: JSON lines, conversations, a clickstream.",
         ),
+        "misses": ("webemu.index.misses_command:misses", "List what agents asked for and did not get."),
         "audit-leak": (
             "webemu.api.audit.command:audit_leak",
             "Prove that sessions see nothing later than their moment; find pages that give tasks away.",

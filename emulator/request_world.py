@@ -42,10 +42,11 @@ class SearchEvent(NamedTuple):
 
 @dataclass(slots=True)
 class RequestEvents:
-    """The events of one request: searches, opened URLs and injected faults."""
+    """The events of one request: searches, opened URLs, URLs that are not captured, and injected faults."""
 
     searches: list[SearchEvent] = field(default_factory=list)
     opened_urls: list[str] = field(default_factory=list)
+    missed_urls: list[str] = field(default_factory=list)
     faults: set[str] = field(default_factory=set)
 
 
@@ -174,7 +175,9 @@ class RequestWorld(World):
         try:
             resolution = super()._resolve(request)
         except NotCaptured:
-            self._charge("fetches", urls.parse_user_url(request.url))
+            url = urls.parse_user_url(request.url)
+            if self._charge("fetches", url):
+                self.events.missed_urls.append(url)
             if on_vain := self._cached_world.shared_base.hooks.on_vain:
                 on_vain("url", request.url)
             raise

@@ -1,4 +1,4 @@
-"""The trace of a session: one row per search, opened page, or request that did neither."""
+"""The trace of a session: one row per search, opened page, missing page, or request that did none of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Trace(NamedTuple):
     service: str
     """Name of the service that answered: a dialect, `webemu`, or a host of the web."""
     kind: str
-    """Kind of row: search, open or other."""
+    """Kind of row: search, open, miss (the page is not captured) or other."""
     query: str
     url: str
     """URL of the page; of the request if it had neither page nor query."""

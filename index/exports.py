@@ -30,7 +30,7 @@ def format_conversations(rows: Iterable[Trace]) -> Iterator[str]:
     """
     for session, session_rows in groupby(rows, key=lambda row: row.session):
         # Only steps that returned results or a page: failed ones are no examples to learn from.
-        steps = [row for row in session_rows if row.kind != "other" and row.status == 200]
+        steps = [row for row in session_rows if row.kind in ("search", "open") and row.status == 200]
         if steps:
             head = {"session": session, "task": steps[0].task, "rollout": steps[0].rollout}
             messages = [message for number, row in enumerate(steps) for message in _build_messages(row, number)]

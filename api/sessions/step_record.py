@@ -104,7 +104,9 @@ def collect_impressions(events: RequestEvents) -> dict[str, int]:
 
 
 def build_traces(finished: FinishedStep, impressions: Mapping[str, Impression]) -> tuple[Trace, ...]:
-    """Return the trace rows of a step: one for each search and each opened page, else one for the request itself."""
+    """Return the trace rows of a step: one for each search, opened page and missing page, else one for the request
+    itself.
+    """
     events = finished.step.world.events
     common = _build_common_trace(finished)
     rows = [
@@ -114,6 +116,7 @@ def build_traces(finished: FinishedStep, impressions: Mapping[str, Impression]) 
     for url in events.opened_urls:
         impression = impressions.get(url, _NOT_SHOWN)
         rows.append(common._replace(kind="open", url=url, shown_step=impression.step, rank=impression.rank))
+    rows.extend(common._replace(kind="miss", url=url[:MAX_URL_CHARS]) for url in events.missed_urls)
     return tuple(rows) or (common._replace(url=_describe_step_target(finished)),)
 
 

@@ -456,8 +456,9 @@ def test_traces_are_written_and_exported(tmp_path: Path, grow: Grow) -> None:
     rows, lost = read_traces(tmp_path / "c" / "traces")
     assert lost == 0
     assert [(row.step, row.kind, row.rank, row.status) for row in rows] == [
-        (1, "search", 0, 200), (2, "open", 2, 200), (3, "open", 1, 200), (4, "other", 0, 404),
+        (1, "search", 0, 200), (2, "open", 2, 200), (3, "open", 1, 200), (4, "miss", 0, 404),
     ]  # fmt: skip
+    assert rows[3].url == "https://nowhere.example/"
     assert rows[0].shown == tuple(hit["url"] for hit in hits)
     assert {(row.session, row.task, row.rollout) for row in rows} == {(session, "t", "r")}
     assert [json.loads(line)["query"] for line in format_lines(rows)] == ["river port", "", "", ""]
