@@ -170,4 +170,4 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
 def test_a_query_of_half_a_character_is_told() -> None:
     counters = Counters()
     counters.record_query("half \ud83d")
-    assert json.loads(dashboard.render_figures([counters.worker_figures()], {}))["queries"] == [["half ?", 1]]
+    assert json.loads(dashboard.render_figures([counters.worker_figures()], {}, {}))["queries"] == [["half ?", 1]]
