@@ -89,7 +89,7 @@ def open_systems(
         texts = [query.text for query in queries]
         yield "bm25s", rank_with_peer(collection, texts, peer_folder, DEPTH).__getitem__
     except ImportError as error:
-        print(f"bm25s is records_wanted out: the package {error.name!r} is not installed", file=sys.stderr)
+        print(f"bm25s is left out: the package {error.name!r} is not installed", file=sys.stderr)
 
 
 def score_set(folder: Path, collection: Path, peer_folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
