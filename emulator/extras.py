@@ -37,6 +37,7 @@ EXTRAS = {
     "skyrl": ["skyrl_gym"],
     "verifiers": ["verifiers"],
     "verl": ["verl"],
+    "tinker": ["tinker", "tinker_cookbook"],
 }
 """Top-level modules by the extra that installs them. The extra `embed` lists its own packages for those that `train`
 and `dense` share.

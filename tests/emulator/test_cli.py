@@ -103,6 +103,7 @@ def test_every_help_is_shown_by_the_base_install(way: str) -> None:
 @pytest.mark.parametrize("way", BARE)
 def test_every_command_says_what_to_install(way: str) -> None:
     free = {"demo", "doctor", "search", "fetch", "find", "mcp", "quiz", "data", "episodes", "serve-model"}
+    free |= {"completion"}
     """These begin without any extra."""
     for words, code, _, err in bare(way, OPTIONAL, *(words for words in leaves() if words[0] not in free)):
         lines = err.splitlines()

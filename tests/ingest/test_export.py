@@ -91,11 +91,13 @@ def test_pages_have_the_columns_of_fineweb(root: Path, tmp_path: Path) -> None:
 
 
 def test_corpora_have_the_latest_capture_of_each_page(root: Path) -> None:
-    rows = [json.loads(line) for line in export(root, "beir.jsonl", "--format", "beir").read_text().splitlines()]
-    assert [row["_id"] for row in rows] == [HOME, TRADE]
-    assert "later" in rows[1]["text"]
+    lines = export(root, "beir.jsonl", "--format", "beir").read_text().splitlines()
+    texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
+    assert len(lines) == len(texts)
+    assert texts.keys() == {HOME, TRADE}
+    assert "later" in texts[TRADE]
     passages = gzip.decompress(export(root, "p.jsonl.gz", "--format", "passages").read_bytes()).decode().splitlines()
-    assert json.loads(passages[0])["contents"].startswith('"Home"\n')
+    assert any(json.loads(passage)["contents"].startswith('"Home"\n') for passage in passages)
 
 
 @pytest.mark.parametrize(
