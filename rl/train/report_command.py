@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -59,15 +60,7 @@ def report(
       webemu report runs/tiny runs/random-reward    # writes comparison.html
     """
     shown_steps = _parse_steps(steps)
-    for run in runs:
-        if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
-            exit_with_error(
-                f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
-            )
-    if len(runs) > 1 and (serve or (shown_steps and not (episodes or find))):
-        exit_with_error("--serve and --steps show one run, but several are named", "leave them out, or name one run")
-    if len(runs) > MAX_RUNS:
-        exit_with_error(f"at most {MAX_RUNS} runs can be compared, got {len(runs)}", "name fewer")
+    _check_runs(runs, shows_one=serve or bool(shown_steps and not (episodes or find)))
     if episodes or find:
         stages = [folder for run in runs for folder, _ in list_stage_folders(run, read_run_recipe(run)[1])]
         for text in print_episodes(stages, episodes or FOUND_EPISODES, shown_steps, find):
@@ -76,6 +69,24 @@ def report(
     if serve:
         _serve(runs[0], port, shown_steps)
         return
+    _write_page(runs, out, shown_steps)
+
+
+def _check_runs(runs: Sequence[Path], shows_one: bool) -> None:
+    """End with an error if a folder is no run, or if there are more runs than can be shown."""
+    for run in runs:
+        if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
+            exit_with_error(
+                f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
+            )
+    if len(runs) > 1 and shows_one:
+        exit_with_error("--serve and --steps show one run, but several are named", "leave them out, or name one run")
+    if len(runs) > MAX_RUNS:
+        exit_with_error(f"at most {MAX_RUNS} runs can be compared, got {len(runs)}", "name fewer")
+
+
+def _write_page(runs: Sequence[Path], out: Path | None, shown_steps: list[int]) -> None:
+    """Write the page of a run, or the comparison of several, and print its path."""
     path = out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html"))
     page = render_page(runs[0], shown_steps) if len(runs) == 1 else render_comparison(runs)
     try:
