@@ -111,7 +111,7 @@ class BlockChecker:
         """True if anything that can be read in the recorded response is blocked; False if nobody can read it."""
         try:
             payload, html = self._page_store.payload(capture), self._page_store.html(capture)
-            return any(map(self.blocklist.blocks_text, self._page_store.readable_texts(payload, html)))
+            return self.blocklist.blocks_any_text(self._page_store.readable_texts(payload, html))
         except PayloadError:
             return False
 
