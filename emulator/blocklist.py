@@ -33,7 +33,7 @@ _INNER_HOST = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
 _PLAIN_HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 """A host as browsers write it."""
 _WWW = re.compile(r"www\d*\.")
-"""What SURT keys leave out of a host."""
+"""Beginning of a host that SURT keys leave out."""
 
 
 class Blocklist:
@@ -80,12 +80,12 @@ class Blocklist:
         Blocked texts are found in any disguise that `webemu.emulator.folding` sees through, and backwards.
         """
         needs_words = bool(self._worded or self._similar)
-        seen = set[str]()
+        folded_texts = set[str]()
         for text in texts:
             folded = fold_words(text) if needs_words else fold(text) if self._folded else ""
-            if (folded and folded not in seen and self._blocks_folded(folded)) or self._blocks_plain(text):
+            if (folded and folded not in folded_texts and self._blocks_folded(folded)) or self._blocks_plain(text):
                 return True
-            seen.add(folded)
+            folded_texts.add(folded)
         return False
 
     def _blocks_folded(self, folded: str) -> bool:

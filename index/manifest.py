@@ -12,6 +12,7 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from webemu.emulator.errors import SnapshotError
 
@@ -84,6 +85,8 @@ class Manifest:
     """Positions in `files` of those that also hold records of removed captures (`webemu.index.removal`)."""
     removals: str = ""
     """Hash of the removals that the snapshot is known to honour; empty if there were none."""
+    digest: str = ""
+    """Hash of all the other fields; empty in snapshots of older versions."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -102,6 +105,12 @@ def read_manifest(folder: Path) -> Manifest:
             action="webemu snapshots build",
             location=f"{folder}/manifest.json",
         ) from error
+    if values.get("digest") not in (None, "", _hash_fields(values)):
+        raise SnapshotError(
+            f"the manifest of snapshot {folder.name} is not as it was written",
+            action="restore it, or build the snapshot again: webemu snapshots build",
+            location=f"{folder}/manifest.json",
+        )
     # Unknown fields are ignored, so that an older version can say which format it does not read.
     for name in values.keys() - {field_info.name for field_info in fields(Manifest)}:
         del values[name]
@@ -161,7 +170,13 @@ def set_current(collection: Path, snapshot: str) -> None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write `manifest.json` atomically: complete or not at all."""
-    temporary = folder / "manifest.json.part"
-    temporary.write_text(json.dumps(asdict(manifest), indent=1))
+    """Write `manifest.json` atomically, with its digest: complete or not at all."""
+    temporary, values = folder / "manifest.json.part", asdict(manifest)
+    temporary.write_text(json.dumps(values | {"digest": _hash_fields(values)}, indent=1))
     temporary.replace(folder / "manifest.json")
+
+
+def _hash_fields(values: dict[str, Any]) -> str:
+    """Return a hash of all fields of a manifest but its digest."""
+    fields_of_digest = {name: value for name, value in values.items() if name != "digest"}
+    return blake2b(json.dumps(fields_of_digest, sort_keys=True).encode(), digest_size=8).hexdigest()

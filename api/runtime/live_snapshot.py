@@ -11,7 +11,9 @@ import errno
 import logging
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from webemu.api.runtime.batch_sharing import from_environment
 from webemu.api.runtime.descriptors import read_limit
+from webemu.api.runtime.file_watch import FileWatch
 from webemu.api.runtime.ingest_activity import describe_ingest
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
@@ -80,12 +83,24 @@ def to_client_error(collection: Path, error: Exception) -> EmulatorError:
     return error
 
 
+def _changed_error(snapshot: str) -> SnapshotError:
+    """Return the error for a snapshot whose files were written to and not checked since."""
+    return SnapshotError(
+        f"a file of snapshot {snapshot} was changed and is being checked", action="retry after a second"
+    )
+
+
 class LiveSnapshot:
     """The open world of a collection. With a `world` it serves that one and follows nothing."""
 
     def __init__(self, folder: Path, world: World | None = None, self_check: SelfCheck | None = None) -> None:
         self._folder = folder
         self._self_check = self_check
+        self._file_watch = FileWatch()
+        self._changes: Counter[str] = Counter()
+        """Number of times that a snapshot was closed since it was last sound: a file was written to, or is damaged."""
+        self._inodes: dict[str, list[int]] = {}
+        """Numbers of the files that open snapshots have mapped."""
         self._world = world
         self._is_fixed = world is not None
         self._problem = ("the snapshot is not open yet", "retry after a second")
@@ -155,7 +170,7 @@ class LiveSnapshot:
 
     def is_open(self, snapshot: str) -> bool:
         """True if the world of a snapshot is open already, so that `open` does not block."""
-        return snapshot in ("", self.snapshot) or snapshot in self._worlds
+        return snapshot in ("", self.snapshot) or (snapshot in self._worlds and not self._changes[snapshot])
 
     def _open_world(self, snapshot: str) -> World:
         """Return the world of a snapshot, from those still in use or newly opened.
@@ -163,23 +178,54 @@ class LiveSnapshot:
         Raises:
             SnapshotError: it cannot be opened, or a check found it damaged.
         """
-        if (world := self._worlds.get(snapshot)) is None:
-            self._raise_if_damaged(snapshot)
-            started = perf_counter()
-            run_batch = self.peers.run_batch if self.peers else None
-            world = open_snapshot(self._folder, snapshot).with_hooks(
-                WorldHooks(run_batch, self._on_query, self._on_vain)
-            )
-            log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
-            log.info("snapshot %s is open", snapshot, extra=log_fields)
-        self._worlds[snapshot] = world
+        world, changes = self._worlds.get(snapshot), self._changes[snapshot]
+        if world is not None and not changes:
+            return world
+        self._watch_files(snapshot)
+        self._raise_if_damaged(snapshot)
+        inodes = self._list_inodes(snapshot)
+        if world is None or inodes != self._inodes.get(snapshot):
+            world = self._open_files(snapshot)
+        if self._changes[snapshot] != changes:
+            raise _changed_error(snapshot)  # while it was checked and opened
+        del self._changes[snapshot]
+        self._inodes[snapshot], self._worlds[snapshot] = inodes, world
+        return world
+
+    def _open_files(self, snapshot: str) -> World:
+        """Return the world of a snapshot, newly opened. Raises SnapshotError."""
+        started = perf_counter()
+        run_batch = self.peers.run_batch if self.peers else None
+        world = open_snapshot(self._folder, snapshot).with_hooks(WorldHooks(run_batch, self._on_query, self._on_vain))
+        log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
+        log.info("snapshot %s is open", snapshot, extra=log_fields)
         return world
 
     async def follow(self) -> None:
-        """Check CURRENT every second, until cancelled."""
-        while not self._is_fixed:
-            await asyncio.sleep(POLL_SECONDS)
-            await self.refresh()
+        """Check CURRENT every second, and when a file of an open snapshot is written to, until cancelled."""
+        if self._is_fixed:
+            return
+        changed, descriptor = asyncio.Event(), self._file_watch.fileno()
+        if descriptor >= 0:
+            asyncio.get_running_loop().add_reader(descriptor, self._close_changed, changed)
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), POLL_SECONDS)
+                changed.clear()
+                await self.refresh()
+        finally:
+            if descriptor >= 0:
+                asyncio.get_running_loop().remove_reader(descriptor)
+                self._file_watch.close()
+
+    def _close_changed(self, changed: asyncio.Event) -> None:
+        """Close the snapshots of which a file was just written to; the next refresh finds out if it is damaged."""
+        for snapshot in self._file_watch.read_changed():
+            error = _changed_error(snapshot)
+            self._problem = (error.message, error.action)
+            self._forget(snapshot)
+            changed.set()
 
     async def refresh(self) -> None:
         """Switch to the CURRENT snapshot if it changed. On any failure the old world stays and the problem is logged
@@ -191,8 +237,8 @@ class LiveSnapshot:
             await asyncio.to_thread(self._switch)
             self.check_files()
             self._close_if_removed()
-            for snapshot in {self.snapshot, *(world.snapshot for world in self._pinned)}:
-                self._close_if_damaged(snapshot)
+            for snapshot in {self.snapshot, *(world.snapshot for world in self._pinned)} - {""}:
+                await asyncio.to_thread(self._close_if_damaged, snapshot)
         except Exception as error:
             self._report(to_client_error(self._folder, error))
 
@@ -215,10 +261,10 @@ class LiveSnapshot:
         """Raise SnapshotError if the last check found a snapshot damaged; begin the next one if it is due."""
         if self._self_check is None or self._is_fixed:
             return
-        if damage := self._self_check.find_damage(snapshot):
+        if damage := self._self_check.find_damage(snapshot, is_changed=bool(self._changes[snapshot])):
             raise SnapshotError(
                 f"a file of snapshot {snapshot} is damaged",
-                action="restore it, or remove and build the snapshot again (webemu snapshots), then restart the server",
+                action="restore it, or remove the snapshot and build it again (webemu snapshots)",
                 location=damage,
             )
 
@@ -236,11 +282,27 @@ class LiveSnapshot:
             self._raise_if_damaged(snapshot)
         except SnapshotError as error:
             log.error("%s", error, extra=event_extra("snapshot_damaged", action=error.action))
-            self._worlds.pop(snapshot, None)
-            self._pinned = [world for world in self._pinned if world.snapshot != snapshot]
-            if snapshot == self.snapshot:
-                self._world = None
+            was_served = snapshot == self.snapshot
+            self._forget(snapshot)
+            if was_served:
                 raise
+
+    def _forget(self, snapshot: str) -> None:
+        """Close a snapshot: whoever asks for it next gets it only after its files were checked."""
+        self._changes[snapshot] += 1
+        self._pinned = [world for world in self._pinned if world.snapshot != snapshot]
+        if snapshot == self.snapshot:
+            self._world = None
+
+    def _list_inodes(self, snapshot: str) -> list[int]:
+        """Return the numbers of a snapshot's files: another number is another file, which has to be mapped anew."""
+        paths = [] if self._self_check is None else self._self_check.list_paths(snapshot)
+        return [path.stat().st_ino for path in paths]
+
+    def _watch_files(self, snapshot: str) -> None:
+        """Watch the files of a snapshot that is about to be opened."""
+        if self._self_check is not None and not self._is_fixed:
+            self._file_watch.add(snapshot, self._self_check.list_paths(snapshot))
 
     def _report(self, error: EmulatorError) -> None:
         """Log why nothing new can be served, unless that was logged before; clients see it if no world is open."""

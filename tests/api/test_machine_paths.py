@@ -189,7 +189,7 @@ def of_another_version(root: Path) -> None:
 
 def of_another_format(root: Path) -> None:
     for manifest in (root / "c" / "snapshots").glob("*/manifest.json"):
-        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": 0}))
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": 0, "digest": ""}))
 
 
 def without_the_index(root: Path) -> None:

@@ -163,7 +163,10 @@ def test_the_table_of_extras_is_that_of_the_project() -> None:
     for extra, modules in EXTRAS.items():
         assert set(modules) - named[extra] <= through, extra
     for extra, packages in named.items():
-        assert packages - {module for modules in EXTRAS.values() for module in modules} <= {"cachetools"}, extra
+        assert packages - {module for modules in EXTRAS.values() for module in modules} <= {
+            "cachetools",
+            "inotify_simple",
+        }, extra
 
 
 def test_every_package_that_is_imported_is_in_the_table() -> None:
@@ -176,7 +179,7 @@ def test_every_package_that_is_imported_is_in_the_table() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported.add(node.module.partition(".")[0])
     undeclared = imported - set(OPTIONAL) - base - {"webemu"} - set(sys.stdlib_module_names)
-    assert undeclared <= {"tiktoken"}, "tiktoken is used where it is there, and never asked for"
+    assert undeclared <= {"inotify_simple", "tiktoken"}, "they are used where they are there, and never asked for"
 
 
 def test_the_install_line_goes_to_the_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

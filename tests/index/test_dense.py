@@ -89,7 +89,7 @@ def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None
     assert old.dense is None
     assert manifest.dense is not None
     assert (manifest.dense.base, manifest.dense.vectors, manifest.dense.dimensions) == (base, len(TEXTS), 64)
-    assert replace(manifest, id=base, dense=None, hashes=old.hashes) == old
+    assert replace(manifest, id=base, dense=None, hashes=old.hashes, digest=old.digest) == old
     for name in (snapshot, base):
         faults: list[str] = []
         verify_snapshot(folder, name, faults.append)
