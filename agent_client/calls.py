@@ -25,7 +25,7 @@ S = TypeVar("S")
 
 MAX_QUERY_CHARS = 4096
 """Maximum length of a query; the server ignores the rest."""
-MAX_BATCH_QUERIES, MAX_BATCH_URLS = 4096, 256
+MAX_BATCH_QUERIES, MAX_BATCH_URLS = 1024, 256
 MAX_BATCH_RESULTS = 100_000
 """Maximum number of results that one batch may request in total."""
 MAX_BATCH_BYTES = 4 << 20

@@ -30,7 +30,7 @@ DEFAULT_SIZE = 10
 """Results per page unless the request says otherwise."""
 MAX_SIZE = 100
 """Most results per page."""
-MAX_QUERIES = 4096
+MAX_QUERIES = 1024
 """Most queries in one batch."""
 FREE_RESULTS = 10
 """Results of each query in a batch that do not count against `MAX_FURTHER_RESULTS`."""
