@@ -12,8 +12,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from webemu.api.bench.load import Request
 
-KINDS = ("search", "text", "raw", "find", "retrieve", "page")
-"""Kinds of requests: a search, a page's text, its payload, a word inside it, a batch of searches, the page as the web
+VIEWS = ("text", "markdown", "links", "raw")
+"""Views of a page; `raw` is its payload."""
+KINDS = ("search", *VIEWS, "find", "retrieve", "page")
+"""Kinds of requests: a search, a page in a view, a word inside it, a batch of searches, the page as the web
 itself.
 """
 QUERY_KINDS = {"search", "retrieve"}
@@ -109,13 +111,9 @@ class RequestFactory:
         body = json.dumps({"queries": queries, "topk": self._size, "return_scores": True})
         return self._post("retrieve", "/retrieve", "application/json", body)
 
-    def text(self, url: str) -> Request:
-        """Return a request for a page's text."""
-        return self._get("text", f"/v1/fetch?url={quote(url, safe='')}")
-
-    def raw(self, url: str) -> Request:
-        """Return a request for a page's recorded payload."""
-        return self._get("raw", f"/v1/fetch?url={quote(url, safe='')}&format=raw")
+    def view(self, view: str, url: str) -> Request:
+        """Return a request for a page in one of its views; `raw` is its recorded payload."""
+        return self._get(view, f"/v1/fetch?url={quote(url, safe='')}&format={view}")
 
     def find(self, url: str, pattern: str) -> Request:
         """Return a request for the occurrences of a pattern in a page."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, cycle, islice
 from random import Random
 from typing import TypeVar
 
 from webemu.api.bench.load import Request
-from webemu.api.bench.request_factory import QUERY_KINDS, RequestFactory
+from webemu.api.bench.request_factory import QUERY_KINDS, VIEWS, RequestFactory
 from webemu.emulator.errors import BadRequest
 
 T = TypeVar("T")
@@ -94,14 +95,18 @@ def build_requests(pools: RequestPools, plan: SamplingPlan, factory: RequestFact
     builders: dict[str, Callable[[], Request]] = {
         "search": lambda: factory.search(next(queries)),
         "retrieve": lambda: factory.retrieve(list(islice(queries, plan.batch))),
-        "text": lambda: factory.text(next(pages)[0]),
-        "raw": lambda: factory.raw(next(pages)[0]),
+        **{view: partial(_build_view, factory, pages, view) for view in VIEWS},
         "find": lambda: factory.find(*next(pages)),
         "page": lambda: factory.page(next(pages)[0]),
     }
     # Kinds have a generator of their own, so that another mix draws the same queries and pages.
     kinds = Random(f"{plan.seed}/kinds").choices(list(plan.mix), list(plan.mix.values()), k=count)
     return [builders[kind]() for kind in kinds]
+
+
+def _build_view(factory: RequestFactory, pages: Iterator[tuple[str, str]], view: str) -> Request:
+    """Return a request for the next page in a view."""
+    return factory.view(view, next(pages)[0])
 
 
 def distinct_counts(plan: SamplingPlan, count: int) -> tuple[int, int]:

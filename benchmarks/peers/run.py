@@ -107,8 +107,12 @@ def measure_pages(samples: Workload, config: Config, programs: Path, folder: Pat
             RequestFactory(authority, TOPK, "", "connect"),
         )
         traffic = Traffic(CONNECTIONS, seconds=seconds)
-        yield measure_row("pages", f"{WEBEMU}, text", server, [request_builder.text(url) for url in urls], traffic)
-        yield measure_row("pages", f"{WEBEMU}, raw", server, [request_builder.raw(url) for url in urls], traffic)
+        yield measure_row(
+            "pages", f"{WEBEMU}, text", server, [request_builder.view("text", url) for url in urls], traffic
+        )
+        yield measure_row(
+            "pages", f"{WEBEMU}, raw", server, [request_builder.view("raw", url) for url in urls], traffic
+        )
         yield measure_row("pages", f"{WEBEMU}, proxy", server, [request_builder.page(url) for url in urls], traffic)
         secure = [connect_builder.page(url) for url in urls if url.startswith("https://")]
         tunnels = Traffic(CONNECTIONS, seconds=seconds, authority=str(ensure_authority(config.root) / CERTIFICATE_FILE))

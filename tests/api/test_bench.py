@@ -70,7 +70,7 @@ def test_percentiles_are_of_the_samples() -> None:
 
 def test_a_seed_is_a_sequence() -> None:
     pools = RequestPools([f"query {n}" for n in range(100)], [(f"https://a.example/{n}", "word") for n in range(100)])
-    drawing = SamplingPlan(parse_mix("search=3,text,raw,find,retrieve,page"), "1", batch=5)
+    drawing = SamplingPlan(parse_mix("search=3,text,markdown,links,raw,find,retrieve,page"), "1", batch=5)
     asking = RequestFactory("a:1", 10, "", "proxy")
     first = build_requests(pools, drawing, asking, 200)
     assert first == build_requests(pools, drawing, asking, 200)
@@ -95,7 +95,7 @@ def test_groups_repeat_close_together_and_zipf_prefers() -> None:
 
 
 def test_all_kinds_are_answered_and_told(config: Config) -> None:
-    report = run(config, replace(SETTINGS, mix="search=3,text,raw,find,retrieve,page", requests=120))
+    report = run(config, replace(SETTINGS, mix="search=3,text,markdown,links,raw,find,retrieve,page", requests=120))
     load = report["load"]
     assert (load["requests"], load["good"], load["errors"]) == (120, 120, {})
     assert load["kinds"].keys() == set(KINDS)
