@@ -55,7 +55,10 @@ from webemu.emulator.errors import EmulatorError
 from webemu.emulator.ledger import Ledger
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World
+from webemu.index.kept_texts import FOLDER as VIEWS_FOLDER
+from webemu.index.kept_texts import KeptTexts
 from webemu.index.ledger import SessionLedger
+from webemu.index.open import RECENT_CONVERSIONS
 from webemu.index.self_check import SelfCheck
 from webemu.index.traces import TraceWriter
 
@@ -109,6 +112,7 @@ class App:
         try_inline = self._native.try_inline if is_open else decline_inline
         self.doors = ProxyHooks(self.serve_web, self._web.is_captured_host, TlsContextCache(config.root), try_inline)
         """Functions that the protocols of `webemu.api.proxy` need; they find them under this attribute."""
+        self._views = (config.state_folder / VIEWS_FOLDER, config.views_mb << 20)
         self._host_networks = config.host_networks
         self.dns_server = DnsServer(config.host, config.dns_port, self.answer_dns) if config.dns_port else None
         """DNS server if one is configured; opened and closed together with the application."""
@@ -178,6 +182,8 @@ class App:
                 "this app was started before and cannot be started again; create another with create_app"
             )
         self._has_started = True
+        kept_texts = KeptTexts(*self._views) if self._views[1] else None
+        RECENT_CONVERSIONS.kept_texts = kept_texts
         await self._live_snapshot.refresh()
         if self.dns_server:
             await self.dns_server.open()
@@ -211,6 +217,9 @@ class App:
             self._metrics.write()
             self._pool.close()
             self._traces.close()
+            RECENT_CONVERSIONS.kept_texts = None
+            if kept_texts:
+                kept_texts.close()
             log.info("worker %d has stopped", os.getpid(), extra=event_extra("worker_stopped"))
 
 

@@ -69,12 +69,18 @@ class CachedWorld(World):
         self._report_if_vain(results)
         return results
 
-    def view(self, capture: Capture, view: View) -> tuple[str, str]:
-        """Return (title, content) of a capture, computed or cached. Raises ViewUnavailable or PayloadError."""
-        if view == "text":  # reading it is faster than the cache
-            return super().view(capture, view)
+    def view(self, capture: Capture, view: View, wait: bool = True) -> tuple[str, str]:
+        """Return (title, content) of a capture, computed or cached.
+
+        Raises: ViewUnavailable; PayloadError; BlockingIOError if `wait` is false and it has to be rendered.
+        """
         # A rendered page does not depend on the policy, so the key names only the snapshot.
         key = (self.snapshot, view, capture)
+        try:  # reading what is kept is faster than the cache
+            return super().view(capture, view, wait=False)
+        except BlockingIOError:
+            if not wait and not self._cache.contains(key):
+                raise
         return self._cache.get_or_compute(key, partial(super().view, capture, view), _view_size)
 
     def can_search_inline(self, query: Query, allow_cached: bool) -> bool:
@@ -86,10 +92,6 @@ class CachedWorld(World):
         """Return the error for a search that cannot run on the event loop, with its async work if there is any."""
         future = self.start_async(query) if self.is_slow(query) else None
         return SearchNotReady(future) if future else BlockingIOError()
-
-    def can_render_inline(self, capture: Capture, view: View) -> bool:
-        """True if a page may be rendered on the event loop."""
-        return view == "text" or self._cache.contains((self.snapshot, view, capture))
 
 
 def _results_size(results: Results) -> int:

@@ -67,6 +67,8 @@ class Config:
     """Number of processes that serve or ingest."""
     cache_mb: int = 64
     """Memory for rendered answers and work that sessions share, in MB per serving process."""
+    views_mb: int = 2048
+    """Disk space for pages as markdown and with links, which are converted once and kept, in MB; 0 keeps none."""
     compress: int = 0
     """Gzip API responses of at least this many bytes if the client accepts gzip; 0 disables it."""
     api_keys: str = "any"
@@ -120,6 +122,7 @@ class Config:
         for name, number, minimum in [
             ("workers", self.workers, 1),
             ("cache_mb", self.cache_mb, 0),
+            ("views_mb", self.views_mb, 0),
             ("slow_ms", self.slow_ms, 0),
             ("check_hours", self.check_hours, 0),
             ("compress", self.compress, 0),

@@ -221,12 +221,8 @@ class FilteredPageStore:
             page_store.payload,
             page_store.decode_body,
         )
-        self.html, self.markdown, self.links, self.wiki = (
-            page_store.html,
-            page_store.markdown,
-            page_store.links,
-            page_store.wiki,
-        )
+        self.html, self.markdown, self.wiki = page_store.html, page_store.markdown, page_store.wiki
+        self.find_view, self.render_view = page_store.find_view, page_store.render_view
         self.readable_texts = page_store.readable_texts
         self.rewrite_links, self.rewrite_css_links, self.nearest = (
             page_store.rewrite_links,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from webemu.emulator.article import Article
 from webemu.emulator.query import ParsedQuery
-from webemu.emulator.types import Archive, Capture, Hit, Payload
+from webemu.emulator.types import Archive, Capture, Hit, Payload, View
 
 ScoredDoc = tuple[float, int]
 """One ranked page: (score, dense id)."""
@@ -195,8 +195,11 @@ class PageStore(Protocol):
     def images(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (alternative text, absolute URL) of each image of a document."""
 
-    def links(self, html: str, url: str, text: str = "") -> str:
-        """Return the text of a document with numbered links, followed by their addresses."""
+    def find_view(self, capture: Capture, view: View) -> str | None:
+        """Return a capture as `markdown` or with its `links` if that was rendered before, else None."""
+
+    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
+        """Return a capture, whose document and text view are given, as `markdown` or with its `links`."""
 
     def rewrite_links(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
         """Return the document with every URL replaced by what `link(absolute URL, kind)` returns, as a web archive

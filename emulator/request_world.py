@@ -150,13 +150,11 @@ class RequestWorld(World):
         text = vary_query(query.text, [hit.title for hit in hits], query_random)
         yield from self._cached_world.search(replace(query, text=text, page=1, size=50)).hits
 
-    def view(self, capture: Capture, view: View) -> tuple[str, str]:
-        """Return (title, content) of a capture. Raises BlockingIOError if it has to be rendered and `may_block` is
-        false.
+    def view(self, capture: Capture, view: View, wait: bool = True) -> tuple[str, str]:
+        """Return (title, content) of a capture. Raises BlockingIOError if it has to be rendered, and `wait` or
+        `may_block` is false.
         """
-        if not self.may_block and not self._cached_world.can_render_inline(capture, view):
-            raise BlockingIOError
-        return self._cached_world.view(capture, view)
+        return self._cached_world.view(capture, view, wait and self.may_block)
 
     def payload(self, request: PageRequest, wait: bool = True) -> tuple[Capture, Payload]:
         return super().payload(request, wait and self.may_block)

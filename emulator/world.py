@@ -214,18 +214,21 @@ class World:
             )
         return self.engines[name]
 
-    def fetch(self, request: PageRequest) -> Page:
+    def fetch(self, request: PageRequest, wait: bool = True) -> Page:
         """Return a page in a readable view.
 
         Raises: NotCaptured if no capture answers the URL; ViewUnavailable if the capture has no such view;
-        PayloadError if its bytes are gone or unsafe.
+        PayloadError if its bytes are gone or unsafe; BlockingIOError if `wait` is false and it has to be rendered.
         """
         resolution = self._resolve(request)
-        title, content = self.view(resolution.capture, request.view)
+        title, content = self.view(resolution.capture, request.view, wait)
         return Page(request, resolution.capture, resolution.redirects, title, content, self.snapshot)
 
-    def view(self, capture: Capture, view: View) -> tuple[str, str]:
-        """Return (title, content) of a capture in a readable view. Raises ViewUnavailable or PayloadError."""
+    def view(self, capture: Capture, view: View, wait: bool = True) -> tuple[str, str]:
+        """Return (title, content) of a capture in a readable view.
+
+        Raises: ViewUnavailable; PayloadError; BlockingIOError if `wait` is false and it has to be rendered.
+        """
         title, text = self._page_store.text(capture.doc) if capture.doc >= 0 else ("", "")
         if view == "text" or (view != "html" and not is_html(capture.mime)):
             if capture.doc < 0 and not is_textual(capture.mime):
@@ -234,13 +237,14 @@ class World:
                     action="ask for format=raw",
                 )
             return title, text
+        if view != "html" and (rendered := self._page_store.find_view(capture, view)) is not None:
+            return title, rendered
+        if not wait:
+            raise BlockingIOError
         html = self._page_store.html(capture)
         if html is None:
             raise ViewUnavailable(f"{capture.url} is {capture.mime} and not text", action="ask for format=raw")
-        if view == "html":
-            return title, html
-        convert = self._page_store.markdown if view == "markdown" else self._page_store.links
-        return title, convert(html, capture.url, text)
+        return title, html if view == "html" else self._page_store.render_view(html, capture, view, text)
 
     def locate(self, request: PageRequest) -> Capture:
         """Return the capture that answers a request. Raises NotCaptured."""

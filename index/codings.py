@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from threading import local
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
@@ -20,6 +21,18 @@ _MAX_WINDOW = 8 << 20
 """Largest window of a zstd body, in bytes (RFC 9659)."""
 _PROBE_BYTES = 1 << 14
 """Decoded bytes from which a coding is recognised."""
+_per_thread = local()
+
+
+def thread_decompressor() -> zstandard.ZstdDecompressor:
+    """Return this thread's zstd decompressor. One shared by threads corrupts data; a new one costs as much as a page
+    read.
+    """
+    try:
+        return _per_thread.decompressor  # type: ignore[no-any-return]
+    except AttributeError:
+        _per_thread.decompressor = zstandard.ZstdDecompressor()
+        return _per_thread.decompressor  # type: ignore[no-any-return]
 
 
 def header_tokens(headers: Headers, header_name: bytes) -> list[bytes]:

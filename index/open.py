@@ -12,19 +12,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from threading import local
-
-import zstandard
 
 from webemu.emulator.article import Article
 from webemu.emulator.cancellation import raise_if_cancelled
 from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
 from webemu.emulator.ports import Ranker
-from webemu.emulator.types import Archive, Capture, Payload
+from webemu.emulator.types import Archive, Capture, Payload, View
 from webemu.emulator.warc_range import is_by, read_allowed_records
 from webemu.emulator.world import World
 from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
+from webemu.index.codings import thread_decompressor
 from webemu.index.columns import Columns
 from webemu.index.engine import RankEngine
 from webemu.index.files import WarcFilePool
@@ -47,22 +45,10 @@ from webemu.index.titles import Titles
 from webemu.index.vocabulary import FILE as WORDS_FILE
 from webemu.index.vocabulary import Vocabulary
 
-__all__ = ["current_id", "open_snapshot", "open_world"]
+__all__ = ["RECENT_CONVERSIONS", "current_id", "open_snapshot", "open_world"]
 
-_per_thread = local()
-_RECENT_CONVERSIONS = RecentConversions()
+RECENT_CONVERSIONS = RecentConversions()
 """Converted documents of all snapshots together, since what a document becomes depends on the document alone."""
-
-
-def _thread_decompressor() -> zstandard.ZstdDecompressor:
-    """Return this thread's zstd decompressor. One shared by threads corrupts data; a new one costs as much as a page
-    read.
-    """
-    try:
-        return _per_thread.decompressor  # type: ignore[no-any-return]
-    except AttributeError:
-        _per_thread.decompressor = zstandard.ZstdDecompressor()
-        return _per_thread.decompressor  # type: ignore[no-any-return]
 
 
 class DocumentConverter:
@@ -81,7 +67,7 @@ class DocumentConverter:
     ) -> str:
         """Return the content of a document as markdown; `full_document` keeps menus, `pictures` keeps images."""
         convert = partial(views.render_markdown, html, url, text, pictures=pictures, full_document=full_document)
-        return _RECENT_CONVERSIONS.get_or_convert(convert, "markdown", f"{pictures} {full_document}", url, text, html)
+        return RECENT_CONVERSIONS.get_or_convert(convert, "markdown", f"{pictures} {full_document}", url, text, html)
 
     def select_elements(self, html: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
         """Return the document reduced by CSS selectors: first `exclude` is removed, then `include` kept. None if
@@ -97,10 +83,20 @@ class DocumentConverter:
         """Return (alternative text, absolute URL) of every image of a document, in order."""
         return html_select.images(html, url)
 
-    def links(self, html: str, url: str, text: str = "") -> str:
-        """Return the document as text with numbered links and the list of their targets."""
-        convert = partial(views.render_links, html, url, text)
-        return _RECENT_CONVERSIONS.get_or_convert(convert, "links", url, text, html)
+    def find_view(self, capture: Capture, view: View) -> str | None:
+        """Return a capture in a view that was rendered before, without its document; None if it has to be rendered."""
+        identity = self._identify(capture, view)
+        return RECENT_CONVERSIONS.find(*identity) if identity else None
+
+    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
+        """Return a capture as `markdown` or with its `links`, and keep it for `find_view`."""
+        render = views.render_markdown if view == "markdown" else views.render_links
+        identity = self._identify(capture, view) or (view, capture.url, text, html)
+        return RECENT_CONVERSIONS.get_or_convert(partial(render, html, capture.url, text), *identity)
+
+    def _identify(self, capture: Capture, view: View) -> tuple[str, ...]:
+        """Return what says all that a rendering depends on; empty if nothing short does."""
+        return ()
 
     def rewrite_links(self, html: str, url: str, link: LinkRewriter) -> str:
         """Return the document with its links rewritten by `link`, so that they lead into the archive."""
@@ -131,6 +127,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         ]
         self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
         self._bases = manifest.bases
+        self._contents = manifest.contents
         self._titles = Titles(folder / TITLES_FOLDER)
         self._vocabulary = Vocabulary(folder / WORDS_FILE)
 
@@ -138,8 +135,16 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         """Return (title, text) of a page view by dense id."""
         shard = bisect_right(self._bases, doc) - 1
         blob = self._views[shard][doc - self._bases[shard]]
-        title, _, text = _thread_decompressor().decompress(blob).decode().partition("\n")
+        title, _, text = thread_decompressor().decompress(blob).decode().partition("\n")
         return title, text
+
+    def _identify(self, capture: Capture, view: View) -> tuple[str, ...]:
+        """Name the page by its shard's content, which the names of files alone do not tell."""
+        if capture.doc < 0 or not self._contents:
+            return ()
+        shard = bisect_right(self._bases, capture.doc) - 1
+        page = f"{capture.doc - self._bases[shard]} {capture.offset} {capture.length} {capture.charset}"
+        return view, self._contents[shard], page, capture.file, capture.url
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
         """Return the recorded response of a capture. Raises PayloadError if it cannot be read.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webemu.index.catalog import Catalog, compact_catalog
+from webemu.index.kept_texts import FOLDER as VIEWS_FOLDER
 from webemu.index.removal.rules import Rules
 from webemu.index.removal.sweep import REASON
 from webemu.ingest.readers import read_records
@@ -47,6 +48,7 @@ def purge(collection: Path, rules: Rules) -> PurgeReport:
     foreign += [rule.path for rule in rules.rules if rule.kind == "source" and Path(rule.path).is_absolute()]
     counts = {path: _blank_records(collection / path, rules) for path in owned if (collection / path).exists()}
     deleted = list(_delete_copies(collection, rules))
+    shutil.rmtree(collection / VIEWS_FOLDER, ignore_errors=True)
     compact_catalog(collection)
     return PurgeReport(sum(counts.values()), [path for path in owned if counts.get(path)] + deleted,
                        sorted(path for path in set(foreign) if Path(path).exists()))  # fmt: skip

@@ -106,14 +106,12 @@ class Routes:
             fetch_request = native.parse_fetch(query)
             if world.is_remote:
                 return None
-            if fetch_request.request.view == "raw":
-                try:
+            try:
+                if fetch_request.request.view == "raw":
                     return _render_payload(world, fetch_request, wait=False)
-                except BlockingIOError:
-                    return None
-            if fetch_request.request.view != "text":
+                body = _render_page(world, fetch_request, wait=False)
+            except BlockingIOError:
                 return None
-            body = _render_page(world, fetch_request)
             self._cache.put(key, body)
         return ApiResponse(body, world.snapshot)
 
@@ -231,8 +229,8 @@ class Routes:
         return ApiResponse(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
 
 
-def _render_page(world: World, fetch_request: FetchRequest) -> bytes:
-    return native.render_page(world.fetch(fetch_request.request), fetch_request.text_range)
+def _render_page(world: World, fetch_request: FetchRequest, wait: bool = True) -> bytes:
+    return native.render_page(world.fetch(fetch_request.request, wait), fetch_request.text_range)
 
 
 def _render_payload(world: World, fetch_request: FetchRequest, wait: bool = True) -> ApiResponse:

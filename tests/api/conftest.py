@@ -60,7 +60,7 @@ class SmallWorld(World):
     def prefetch(self, queries: Iterable[Query]) -> None:
         """Do nothing: no query is waited for."""
 
-    def fetch(self, request: PageRequest) -> Page:
+    def fetch(self, request: PageRequest, wait: bool = True) -> Page:
         capture = self._capture(request)
         if capture.mime == "image/png":
             raise ViewUnavailable(f"{request.url} is image/png and has no text view", action="ask for format=raw")

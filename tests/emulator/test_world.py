@@ -16,7 +16,7 @@ from webemu.emulator import ranking, urls
 from webemu.emulator.errors import NotCaptured, ViewUnavailable
 from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import FOREVER
-from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query
+from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, View
 from webemu.emulator.world import World
 
 
@@ -77,7 +77,10 @@ class Shelf:
     def markdown(self, html: str, url: str) -> str:
         return html
 
-    def links(self, html: str, url: str) -> str:
+    def find_view(self, capture: Capture, view: View) -> None:
+        return None
+
+    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
         return html
 
     def wiki(self, html: str, url: str) -> None:

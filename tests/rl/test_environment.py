@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -272,6 +273,8 @@ def test_a_ledger_out_of_reach_masks(root: Path, world: World) -> None:
 def test_a_failure_of_the_server_masks(tmp_path: Path, root: Path, world: World) -> None:
     """The pages' bytes are gone: the server says `X-Webemu-Failure`."""
     url = world.tasks[0].evidence[0].url
+    for kept_views in root.glob("*/views"):
+        shutil.rmtree(kept_views)
     with serving(root) as (address, _), Client(address, retries=0) as client:
         episode = Episode(client, Limits(retries=0))
         episode.reset(world.tasks[0])
