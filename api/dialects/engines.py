@@ -216,7 +216,7 @@ def answer_leta(world: World, request: Request) -> Response:
 
 def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as a page with the error's status."""
-    service = ENGINES_BY_HOST[request.host].service if request.host in ENGINES_BY_HOST else request.host
+    service = ENGINES_BY_HOST[request.host].service if request.host in ENGINES_BY_HOST else "Search"
     return render_template("engines_refused.html", status=error.status, service=service, message=error.message)
 
 

@@ -17,7 +17,7 @@ SUMMARY_CHARS = 180
 
 def answer_about(world: World, request: Request) -> Response:
     """Answer `/` with the description of the service."""
-    payload = {"service": "Unified Search Service", "active_searcher": "WebemuSearcher"}
+    payload = {"service": "Unified Search Service", "active_searcher": "BM25Searcher"}
     return build_response({**payload, "endpoints": ["/search", "/get_content"]})
 
 

@@ -7,7 +7,6 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import orjson
 
@@ -17,7 +16,6 @@ from webemu.api.dialects.search import MAX_RELATED, NO_ANSWER, SearchParams, dat
 from webemu.api.dialects.template import RSS_TYPE, render_template
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
-from webemu.api.pages import results as page
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
@@ -33,8 +31,6 @@ _PAGE_CATEGORIES = {"general", "news"}
 """Categories of which a crawl of pages has results."""
 _OTHER_CATEGORIES = {"images", "videos", "music", "files", "maps", "map"}
 """Categories of which it has none."""
-EMPTY_PAGE_NUMBER = 1000
-"""Page number beyond every search: shows the page without results for other categories."""
 _COLUMNS = ("title", "url", "content", "host", "engine", "score", "type")
 """Columns of the CSV format."""
 _TEXT_TYPE, _CSV_TYPE, _SUGGESTIONS_TYPE = (
@@ -69,9 +65,9 @@ class _OtherQueries(NamedTuple):
 def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` and `/` in the format asked for, HTML by default."""
     params = read_params(request)
-    write = _WRITERS.get(get_text(params, "format"))
-    if write is None:
-        return _answer_page(world, request, params)
+    write = _WRITERS.get(get_text(params, "format"), _write_html)
+    if write is _write_html and not get_text(params, "q").strip():
+        return render_template("searxng.html", search=None, results=[], correction="")
     search_request = _parse_search(params)
     after = (
         date_days_ago(world, _AGE_DAYS[search_request.time_range], request.session.at_time)
@@ -123,16 +119,6 @@ def _invalid_parameter(value: str, name: str) -> BadRequest:
     return BadRequest(f'Invalid value "{value[:100]}" for parameter {name}', reason=f"bad-{name}")
 
 
-def _answer_page(world: World, request: Request, params: dict[str, object]) -> Response:
-    """Return this server's own result page, whose links lead to its other pages."""
-    page_number = (
-        get_text(params, "pageno", "1") if {*_read_kinds(params)} & _PAGE_CATEGORIES else str(EMPTY_PAGE_NUMBER)
-    )
-    query = {"q": get_text(params, "q"), "page": page_number}
-    # A POST becomes the GET that the page expects.
-    return page.answer_search(world, request._replace(method="GET", query=urlencode(query), body=b""))
-
-
 def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> dict[str, object]:
     parts = urls.split_url(hit.url)
     url_parts = [parts.scheme, parts.netloc, parts.path, "", parts.query, parts.fragment]
@@ -182,6 +168,13 @@ def _write_rss(
     return render_template(
         "searxng.rss", RSS_TYPE, origin=request.origin, query=search_request.query, results=rows, problem=""
     )
+
+
+def _write_html(
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], other_queries: _OtherQueries
+) -> Response:
+    """Return the results as a page of SearXNG's simple theme."""
+    return render_template("searxng.html", search=search_request, results=rows, correction=other_queries.correction)
 
 
 _WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, object]], _OtherQueries], Response]] = {

@@ -209,7 +209,7 @@ def _compile_patterns(params: JsonObject, name: str) -> list[Callable[[str], boo
 def answer_usage(world: World, request: Request) -> Response:
     """Answer `/usage`: nothing is counted and nothing is limited."""
     kinds = {f"{kind}_usage": 0 for kind in ("search", "extract", "crawl", "map", "research")}
-    account = {"current_plan": "webemu", "plan_usage": 0, "plan_limit": None, "paygo_usage": 0, "paygo_limit": None}
+    account = {"current_plan": "Researcher", "plan_usage": 0, "plan_limit": None, "paygo_usage": 0, "paygo_limit": None}
     return build_response({"key": {"usage": 0, "limit": None, **kinds}, "account": {**account, **kinds}})
 
 

@@ -57,7 +57,7 @@ def _with_cache_members(method: str, result: dict[str, object]) -> dict[str, obj
 @cache
 def _server_info() -> dict[str, str]:
     """Return name and version of this server."""
-    return {"name": "webemu", "title": "The web", "version": installed("webemu")}
+    return {"name": "web", "title": "The web", "version": installed("webemu")}
 
 
 def _answer_initialize(context: Context, params: Mapping[str, object]) -> dict[str, object]:

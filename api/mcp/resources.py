@@ -43,7 +43,7 @@ def read_resource(world: World, session: Session, uri: object, version: str) -> 
         if is_server_fault(error):
             raise
         code = INVALID_PARAMS if version in MODERN else RESOURCE_NOT_FOUND
-        raise RpcError(code, refusal_text(error), 404, {"uri": uri, "reason": error.reason}) from error
+        raise RpcError(code, refusal_text(error), 404, {"uri": uri}) from error
 
 
 def _read_content(world: World, request: PageRequest) -> dict[str, str]:
