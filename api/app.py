@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 
 from webemu.api.http.errors import render_error_response, run_app_safely
 from webemu.api.http.listener_rules import RULES
-from webemu.api.http.response import ApiResponse, Receive, Scope, Send
+from webemu.api.http.response import ApiResponse, Receive, Scope, Send, send_response
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.observe.worker_metrics import WRITE_SECONDS, MetricsAggregator
@@ -51,7 +51,7 @@ from webemu.api.sessions.native import ROUTES
 from webemu.api.sessions.routes import SessionRoutes
 from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.config import Config, load_config
-from webemu.emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError, ServiceRefusal
 from webemu.emulator.ledger import Ledger
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World
@@ -133,7 +133,9 @@ class App:
 
         Services may recognise their requests by the body, and those of a session are answered under its policy.
         """
-        scope, send = self._prepare(scope, send, scope["path"] in NEVER_SHED_PATHS)
+        if (admitted := await self._admit(scope, send, scope["path"] in NEVER_SHED_PATHS)) is None:
+            return
+        scope, send = admitted
         if scope["path"].startswith(SESSION_PREFIX):
             scope = strip_session_prefix(scope)
         has_policy = has_session(scope["headers"]) or (RULES in scope and scope["path"] in ROUTES)
@@ -141,11 +143,16 @@ class App:
         if is_native or not await self._web.serve_own_host(scope, receive, send):
             await self.fastapi(scope, receive, send)
 
-    def _prepare(self, scope: Scope, send: Send, is_exempt: bool = False) -> tuple[Scope, Send]:
+    async def _admit(self, scope: Scope, send: Send, is_exempt: bool = False) -> tuple[Scope, Send] | None:
         """Return a request with the rules of its listener, and counted against the quota unless it is exempt; once,
-        though one that names this server may come here twice.
+        though one that names this server may come here twice. A request that its listener is not for is refused here:
+        None.
         """
-        scope = self._rules.annotate(scope)
+        try:
+            scope = self._rules.annotate(scope)
+        except ServiceRefusal as error:
+            await send_response(self._render_error(error), send, bodiless=scope["method"] == "HEAD")
+            return None
         if not self._quota.is_limited or is_exempt or COUNTED in scope:
             return scope, send
         return self._quota.apply({**scope, COUNTED: True}, send)
@@ -157,7 +164,9 @@ class App:
         """Serve a request that arrived for the emulated web: as a captured page, or as this server's own if it names
         this server and the URL was not captured.
         """
-        scope, send = self._prepare(scope, send)
+        if (admitted := await self._admit(scope, send)) is None:
+            return
+        scope, send = admitted
         door = self if is_for_this_server(scope, self._ports) and not self._web.has_capture(scope) else self._web
         await door(scope, receive, send)
 

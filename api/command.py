@@ -191,7 +191,10 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
     """
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     bound = [listen(one.host, one.port) for one in config.bound_listeners if one.path is None]
-    paths = [one.path for one in config.bound_listeners if one.path is not None]
+    is_shared: dict[Path, bool] = {config.socket_path: False} if config.socket_path else {}
+    for listener in config.bound_listeners:
+        if listener.path is not None:
+            is_shared[listener.path] = is_shared.get(listener.path, False) or listener.user is not None
     _check_openness(config, [*listeners, *bound])
     if config.dns_port:
         check_dns_port(config.host, config.dns_port)
@@ -201,8 +204,8 @@ def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
     raise_limit()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
     with ExitStack() as stack:
-        for path in [*([config.socket_path] if config.socket_path else []), *paths]:
-            bound.append(stack.enter_context(open_unix_listener(path)))
+        for path in is_shared:
+            bound.append(stack.enter_context(open_unix_listener(path, is_shared[path])))
         print_addresses(config, listeners)
         # Worker processes read their configuration from the environment: see `webemu.api.app.from_environment`.
         for field in fields(config):

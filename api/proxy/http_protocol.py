@@ -42,6 +42,7 @@ from webemu.api.proxy.connection_state import (
 from webemu.api.proxy.idle_connections import refuse
 from webemu.api.proxy.response_cycle import BufferedResponseCycle, render_head, weak_break_connection
 from webemu.api.proxy.target import escape_non_ascii, parse_authority, split_absolute
+from webemu.api.proxy.unix import name_listener
 from webemu.api.runtime.load_shedding import ARRIVAL_KEY
 from webemu.api.services.own_hosts import PROXIED, is_own_host
 
@@ -96,7 +97,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Refusal of the request at hand if the parser cannot go on."""
         self._running_cycle: RequestResponseCycle | None = None
         self._listener: int | str = 0
-        """Port, or path of the Unix socket, at which the connection arrived."""
+        """Port, or path of the Unix socket with the user of its other end, at which the connection arrived."""
         self._timer: asyncio.TimerHandle | None = None
         self._leaving = asyncio.Event()
 
@@ -105,7 +106,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
         local_address = transport.get_extra_info("sockname")
-        self._listener = local_address[1] if isinstance(local_address, tuple) else local_address
+        self._listener = local_address[1] if isinstance(local_address, tuple) else name_listener(transport)
         self._timer = self.loop.call_later(idle_connections.HEAD_SECONDS, self._check_progress)
 
     def connection_lost(self, exc: Exception | None) -> None:

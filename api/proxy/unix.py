@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
 import stat
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from webemu.api.proxy.listener import BACKLOG
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.listener_policies import name_peer
 
 OWNER_ONLY_UMASK = 0o177
 """Permission bits removed from the file of the socket; mode 0600 remains."""
 
 
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group of the other end of a Unix socket (unix(7), SO_PEERCRED)."""
+
+
+def name_listener(transport: asyncio.BaseTransport) -> str:
+    """Return the path at which a connection to a Unix socket arrived, with the user of its other end: -1 where the
+    system does not tell it, as macOS.
+    """
+    connection, path = transport.get_extra_info("socket"), transport.get_extra_info("sockname")
+    if not hasattr(socket, "SO_PEERCRED"):
+        return name_peer(str(path), -1)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return name_peer(str(path), _CREDENTIALS.unpack(credentials)[1])
+
+
 @contextmanager
-def open_unix_listener(path: Path) -> Iterator[socket.socket]:
+def open_unix_listener(path: Path, is_shared: bool = False) -> Iterator[socket.socket]:
     """Yield a listening socket that worker processes inherit, and remove its file at the end.
 
-    A file that a dead server left is replaced.
+    A file that a dead server left is replaced. Other users may connect if it is shared.
 
     Raises:
         BadRequest: a live server listens there, the file is no socket, or it cannot be created.
@@ -29,7 +47,7 @@ def open_unix_listener(path: Path) -> Iterator[socket.socket]:
     try:
         with _lock_folder(path.parent):
             _remove_stale_socket(path)
-            listener = _bind(path)
+            listener = _bind(path, 0o111 if is_shared else OWNER_ONLY_UMASK)
     except OSError as error:
         action = "name a file in an existing folder that you may write to; the path may have about 100 bytes"
         raise BadRequest(f"cannot listen on {path}: {error.strerror or error}", action=action) from error
@@ -43,10 +61,10 @@ def open_unix_listener(path: Path) -> Iterator[socket.socket]:
         listener.close()
 
 
-def _bind(path: Path) -> socket.socket:
-    """Return a socket that listens at the path."""
+def _bind(path: Path, umask: int) -> socket.socket:
+    """Return a socket that listens at the path, whose file lacks the permissions of `umask`."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(OWNER_ONLY_UMASK)  # with chmod afterwards, others could connect in between
+    mask = os.umask(umask)  # with chmod afterwards, others could connect in between
     try:
         listener.bind(str(path))
         listener.listen(BACKLOG)

@@ -14,7 +14,7 @@ from webemu.api.http.listener_rules import LISTENER, RULES, ListenerRules
 from webemu.api.http.response import Scope
 from webemu.api.sessions.store import no_such_session_error, save_policy
 from webemu.emulator.config import Config
-from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.ledger import Ledger
 from webemu.emulator.policy import Policy, parse_policy
 from webemu.emulator.session import Session, has_policy_prefix
@@ -29,6 +29,7 @@ class RulesByListener:
     def __init__(self, default: ListenerRules, bound: Mapping[int | str, ListenerRules]) -> None:
         """Take the rules of listeners that have none of their own, and those of the others by port or path."""
         self._default, self._bound = default, bound
+        self._paths_of_users = {key.rpartition("@")[0] for key in bound if isinstance(key, str) and "@" in key}
 
     @property
     def are_all_open(self) -> bool:
@@ -36,9 +37,23 @@ class RulesByListener:
         return not self._bound and self._default.are_open
 
     def annotate(self, scope: Scope) -> Scope:
-        """Return the request with the rules of its listener."""
-        rules = self._bound.get(scope.get(LISTENER, 0), self._default)
+        """Return the request with the rules of its listener. Raises ServiceRefusal for users that it is not for."""
+        rules = self._find_rules(scope.get(LISTENER, 0))
         return scope if rules.are_open else {**scope, RULES: rules}
+
+    def _find_rules(self, listener: int | str) -> ListenerRules:
+        """Return the rules of a port, or of the path of a Unix socket with the user of the other end."""
+        if (rules := self._bound.get(listener)) is not None or isinstance(listener, int):
+            return rules or self._default
+        path, _, user = listener.rpartition("@")
+        if (rules := self._bound.get(path)) is None and path in self._paths_of_users:
+            raise ServiceRefusal(
+                f"user {user} may not use this listener",
+                reason="foreign-user",
+                status=403,
+                action="name the user in the setting listen, as in unix:PATH@UID=POLICY",
+            )
+        return rules or self._default
 
 
 def open_rules(config: Config, ledger: Ledger) -> RulesByListener:

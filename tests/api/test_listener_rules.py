@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -291,3 +295,44 @@ def test_each_listener_has_its_own_rules(listeners: tuple[Server, Server], root:
     assert tied.ask("GET", f"/v1/fetch?url={OPEN}/", headers={"X-Webemu-Session": session})[0] == 200
     assert tied.json("GET", f"/v1/sessions/{session}")[0] == 404
     assert free.account(session)["steps"] == 2
+
+
+ASK_AS = """
+import http.client, os, socket, sys
+os.setuid(int(sys.argv[1])) if int(sys.argv[1]) != os.getuid() else None
+connection = http.client.HTTPConnection("webemu")
+connection.sock = socket.socket(socket.AF_UNIX)
+connection.sock.connect(sys.argv[2])
+for target in sys.argv[3:]:
+    connection.request("GET", target)
+    response = connection.getresponse()
+    response.read()
+    print(response.status, end=" ")
+"""
+
+
+def ask_as(user: int, path: Path, *targets: str) -> list[int]:
+    """The statuses that a process of a user gets at a Unix socket."""
+    command = [sys.executable, "-I", "-S", "-c", ASK_AS, str(user), str(path), *targets]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert run.returncode == 0, run.stderr
+    return [int(status) for status in run.stdout.split()]
+
+
+def test_a_unix_socket_knows_whose_process_connects(root: Path) -> None:
+    targets = [f"/v1/fetch?url={OPEN}/text/{TOKEN}", f"/v1/fetch?url={OPEN}/", f"http://open.example/text/{TOKEN}", "/"]
+    me, stranger = os.getuid(), 65534
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        own_socket, other, both = (Path(folder) / f"{name}.sock" for name in ("own", "other", "both"))
+        bound = [f"unix:{own_socket}@{me}={root / 'policy.json'}", f"unix:{other}@{stranger}={root / 'policy.json'}"]
+        bound += [f"unix:{both}@{stranger}={root / 'policy.json'}", f"unix:{both}={root / 'other.json'}"]
+        (root / "other.json").write_text(json.dumps({"blocked": {"domains": ["nowhere.example"]}}))
+        with serving(root / "c", "--listen", ",".join(bound)):
+            assert ask_as(me, own_socket, *targets) == [404, 200, 404, 200]
+            assert ask_as(me, other, *targets) == [403] * 4
+            assert ask_as(me, both, *targets[:3]) == [200] * 3
+            if me == 0:
+                assert ask_as(stranger, other, *targets[:3]) == [404, 200, 404]
+                assert ask_as(stranger, own_socket, *targets) == [403] * 4
+                assert ask_as(stranger, both, *targets[:3]) == [404, 200, 404]

@@ -64,14 +64,18 @@ def test_joining_changes_nothing_where_one_is_empty() -> None:
 
 
 def test_listeners_are_read() -> None:
-    listeners = parse_listeners("127.0.0.1:8801=policy.json, [::1]:8802=ws-ab,:8803=p=q.json,unix:/tmp/a.sock=b.json")
+    listeners = parse_listeners(
+        "127.0.0.1:8801=policy.json, [::1]:8802=ws-ab,:8803=p=q.json,unix:/tmp/a.sock=b.json,"
+        "unix:/tmp/a.sock@1001=c=d@2.json"
+    )
     assert [(one.host, one.port, one.policy) for one in listeners] == [
         ("127.0.0.1", 8801, "policy.json"),
         ("::1", 8802, "ws-ab"),
         ("127.0.0.1", 8803, "p=q.json"),
         ("", 0, "b.json"),
+        ("", 0, "c=d@2.json"),
     ]
-    assert [one.key for one in listeners] == [8801, 8802, 8803, "/tmp/a.sock"]
+    assert [one.key for one in listeners] == [8801, 8802, 8803, "/tmp/a.sock", "/tmp/a.sock@1001"]
     assert parse_listeners(",".join(f"{one.address}={one.policy}" for one in listeners)) == listeners
     assert parse_listeners("none") == ()
 
