@@ -156,7 +156,8 @@ class SelfCheck:
 
     def _is_due(self, result: CheckResult) -> bool:
         """True if all files have to be read; those of a snapshot that is known to be damaged have not."""
-        return not result.damage and time.time() - result.checked >= self._seconds
+        age = time.time() - result.checked
+        return not result.damage and not 0 <= age < self._seconds  # below 0, the clock was set back
 
     def _is_small(self, snapshot: str, built: int) -> bool:
         """True if the files of a snapshot are read in less than half a second."""

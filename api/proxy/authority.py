@@ -29,7 +29,8 @@ COMMON_NAME = "webemu local CA - for the emulated web only"
 """Name in the certificate of the authority."""
 MAX_CONTEXTS = 2048
 """Host names whose TLS contexts are kept, in one process."""
-CA_YEARS, LEAF_DAYS = 10, 397
+CA_YEARS, LEAF_DAYS, EARLIER_DAYS = 10, 365, 30
+"""Validity of certificates; they hold for some days before they were made, for clocks that are slow or set back."""
 
 
 def ensure_authority(root: Path) -> Path:
@@ -129,12 +130,11 @@ class CertificateAuthority:
 def _certificate_builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:
-    """Return a certificate builder with names, key, a random serial number, and a validity from yesterday on."""
+    """Return a certificate builder with names, key, a random serial number, and a validity that has begun before."""
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
     builder = builder.serial_number(x509.random_serial_number())
-    # From yesterday on, for clients whose clock is slow.
-    return builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=days))
+    return builder.not_valid_before(now - timedelta(days=EARLIER_DAYS)).not_valid_after(now + timedelta(days=days))
 
 
 def _encode_pem(

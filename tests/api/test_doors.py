@@ -13,6 +13,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -417,6 +418,14 @@ def test_certificates_name_the_host_and_verify(door: Door) -> None:
     completed = subprocess.run([*command, "-servername", "www.any.example"], input=b"", capture_output=True)
     assert b"Verify return code: 0 (ok)" in completed.stdout
     assert b"CN = www.any.example" in completed.stdout or b"CN=www.any.example" in completed.stdout
+
+
+@pytest.mark.parametrize(("days", "code"), [(-29, b"0 (ok)"), (-31, b"9 "), (364, b"0 (ok)"), (366, b"10 ")])
+def test_certificates_hold_though_the_clock_is_set(door: Door, days: int, code: bytes) -> None:
+    when = str(int(time.time()) + days * 86_400)
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{door.port}", "-CAfile", door.ca, "-attime", when]
+    completed = subprocess.run([*command, "-servername", "www.later.example"], input=b"", capture_output=True)
+    assert b"Verify return code: " + code in completed.stdout
 
 
 @pytest.mark.parametrize("expansion", ['"$(cat {})"', "$(cat {})"])
