@@ -10,10 +10,12 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import cast
 from urllib.parse import quote
 
+import psutil
 import pytest
 
 from tests.api.conftest import add_source
@@ -176,3 +178,23 @@ def test_pipelined_requests_take_turns_with_other_connections(server: Running) -
     assert received.count(b"HTTP/1.1 200 OK") == 41
     places = [received.index(f'"query":"river {number}"'.encode()) for number in range(40)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_connections_that_wait_at_the_end_are_answered(tmp_path: Path, workers: str) -> None:
+    """They came while the server was stopped: closing the listener would reset them."""
+    add_source(tmp_path / "mine", 1, "river port")
+    with serving(tmp_path / "mine", "--workers", workers) as server:
+        server.pids(int(workers))  # all of them serve
+        processes = [psutil.Process(server.process.pid), *psutil.Process(server.process.pid).children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        clients = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(60)]
+        for client in clients:
+            client.sendall(b"GET /v1/search?q=river HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        server.process.terminate()
+        for process in processes:
+            process.resume()
+        answers = [b"".join(iter(partial(client.recv, 65_536), b"")) for client in clients]
+        assert {answer[:15] for answer in answers} == {b"HTTP/1.1 200 OK"}
+        server.process.wait(PATIENCE)
