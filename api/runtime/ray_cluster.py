@@ -83,7 +83,8 @@ class ServerReplica:
         if self._partitions:
             split = read_partitions(config.collection_folder, len(self._partitions))
             world = partitioned_world(config.collection, split, RemotePartitions(self._partitions))
-        return create_app(config, world, cast(Ledger, RemoteLedger(config)))
+        # Copies may share a file system, over which the locks of LMDB do not hold.
+        return create_app(replace(config, views_mb=0), world, cast(Ledger, RemoteLedger(config)))
 
 
 class PartitionReplica:
