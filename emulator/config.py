@@ -76,7 +76,7 @@ class Config:
     open: bool = False
     """Listen on addresses that other machines can reach although `api_keys` accepts any key."""
     state: str = "none"
-    """Folder for the session ledger and traces if the root is read-only; `none` writes them to the root."""
+    """Folder for the session ledger, traces and kept renderings if the root is read-only; `none` writes to the root."""
     policy: str = "none"
     """File with a policy in JSON, or the id of a session, which holds for every request; `none` for neither."""
     listen: str = "none"

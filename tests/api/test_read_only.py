@@ -57,7 +57,7 @@ def test_it_serves_and_writes_down_sessions(tmp_path: Path, grow: Callable[[Path
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"found": 10, "steps": 1}
     assert sorted(root.rglob("*")) == before
-    assert {path.name for path in (state / "c").iterdir()} - {"checks"} == {"sessions", "traces"}
+    assert {path.name for path in (state / "c").iterdir()} - {"checks"} == {"sessions", "traces", "views"}
     assert len(read_traces(state / "c" / "traces")[0]) == 1
 
 
