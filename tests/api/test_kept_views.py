@@ -1,6 +1,5 @@
 """Pages as markdown and with links are converted once and kept beside the collection, where a restart finds them."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -81,9 +80,10 @@ def test_a_collection_that_was_built_anew_shows_its_new_documents(tmp_path: Path
     """The two pages have one URL, time, place in the archive, and number in their shard."""
     collection, archive = tmp_path / "web", tmp_path / "b.warc.gz"
     for word in ("harbour", "railway"):
-        for name in ("snapshots", "shards", "warc", "staging"):
-            shutil.rmtree(collection / name, ignore_errors=True)
-        (collection / "catalog.duckdb").unlink(missing_ok=True)
+        if collection.exists():
+            old = collection.rename(tmp_path / "old")
+            collection.mkdir()
+            (old / FOLDER).rename(collection / FOLDER)
         write(archive, [CaptureSpec(url_of(0), html("Page", f"The <b>{word}</b> of the town in this year."))])
         ingest(collection, archive)
         with serving(collection) as server:
