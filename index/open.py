@@ -144,7 +144,8 @@ class SnapshotPageStore(Lookup, DocumentConverter):
             return ()
         shard = bisect_right(self._bases, capture.doc) - 1
         page = f"{capture.doc - self._bases[shard]} {capture.offset} {capture.length} {capture.charset}"
-        return view, self._contents[shard], page, capture.file, capture.url
+        # The digest tells documents apart that differ in their markup alone.
+        return view, self._contents[shard], page, capture.file, capture.url, capture.digest
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
         """Return the recorded response of a capture. Raises PayloadError if it cannot be read.
