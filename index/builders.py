@@ -47,7 +47,13 @@ SNAPSHOT_SOURCES = (
     "index/vocabulary.py",
 )
 """Sources that decide the content of a snapshot beside its shards."""
-DENSE_SOURCES = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
+DENSE_SOURCES = (
+    "index/dense/build.py",
+    "index/dense/earlier_vectors.py",
+    "index/dense/passages.py",
+    "index/dense/store.py",
+    "index/records.py",
+)
 """Sources that decide which vectors a snapshot gets from given models."""
 PARTITION_SOURCES = ("index/partitions/split.py",)
 """Source that decides what partitions know of the whole index."""

@@ -3,29 +3,36 @@
     snapshots/.<id>.parts/   embeddings made so far, one file per `PART_PAGES`; an interrupted run continues there
     snapshots/<id>/dense/    see `webemu.index.dense.store`
 
-The id covers the base snapshot, the models and the options, so that equal inputs find the snapshot that exists.
+The id covers the base snapshot, the models and the options, so that equal inputs find the snapshot that exists. Rows
+of passages that an earlier snapshot has are copied (`webemu.index.dense.earlier_vectors`).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from webemu.emulator.errors import SnapshotError
 from webemu.index.blobs import Blobs
-from webemu.index.builders import DENSE_SOURCES, hash_sources
+from webemu.index.dense.earlier_vectors import (
+    EarlierVectors,
+    EmbeddingSpec,
+    embedded_snapshot_id,
+    find_earlier_vectors,
+    find_embedded,
+    hash_windows,
+)
 from webemu.index.dense.model import Encode
 from webemu.index.dense.open import FOLDER
 from webemu.index.dense.passages import cut_windows
 from webemu.index.dense.store import (
     MAX_EXACT_VECTORS,
+    EmbeddingPart,
     VectorStore,
     measure_recall,
     quantize,
@@ -43,30 +50,12 @@ RECALL_QUERIES = 200
 """Pages whose titles are queried to measure the recall of the graph."""
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingSpec:
-    """Models and options of an embedding: the fields of `EmbeddingManifest` that are known before there are vectors."""
-
-    model: str
-    digest: str
-    passages: int
-    precision: str
-    reranker: str = ""
-    reranker_digest: str = ""
-
-
 def read_base_manifest(collection: Path, snapshot: str) -> Manifest:
     """Return the manifest of a snapshot without vectors: this one, or the one that it was made from."""
     manifest = read_manifest(collection / "snapshots" / snapshot)
     if manifest.dense is None:
         return manifest
     return read_manifest(collection / "snapshots" / manifest.dense.base)
-
-
-def embedded_snapshot_id(base: str, spec: EmbeddingSpec) -> str:
-    """Return the id of a snapshot with vectors. Models count by their content, wherever they are."""
-    parts = [hash_sources(DENSE_SOURCES), base, spec.digest, spec.passages, spec.precision, spec.reranker_digest]
-    return blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
 def embed_snapshot(
@@ -79,35 +68,66 @@ def embed_snapshot(
 ) -> str:
     """Build the snapshot with vectors unless it exists; return its id without serving it.
 
+    Only passages that no earlier snapshot of these models and options has are encoded.
+
     - encoders: loads the encoder of passages and that of queries
     - on_pages: called with the number of pages that were just embedded
     - exact: vectors up to which no graph is built
 
     Raises SnapshotError if the snapshot has no pages or another run is at work.
     """
-    folder = collection / "snapshots" / embedded_snapshot_id(base.id, spec)
-    work = folder.with_name(f".{folder.name}.parts")
     busy = SnapshotError(f"another `webemu embed` is running in {collection}", action="wait until it ends")
     with exclusive_lock(collection / "embed.lock", busy):  # two runs would overwrite each other's parts
-        if (folder / "manifest.json").exists():
-            existing = read_manifest(folder)  # exists, but WARC files and models may have moved since
+        if existing := find_embedded(collection, base.id, spec):
+            # It exists, but WARC files and models may have moved since.
             dense = existing.dense and replace(existing.dense, model=spec.model, reranker=spec.reranker)
+            folder = collection / "snapshots" / existing.id
             write_manifest(folder, replace(existing, files=base.files, dense=dense))
-        else:
-            if not base.documents:
-                raise SnapshotError(
-                    f"snapshot {base.id} has no pages to embed", action="webemu ingest SOURCE... --collection NAME"
-                )
-            passages, queries = encoders()
-            work.mkdir(exist_ok=True)
-            parts = list(_embed_parts(collection, base, spec.passages, work, passages, on_pages))
-            _write_snapshot(collection, base, folder, parts, spec, queries, exact)
+            return existing.id
+        if not base.documents:
+            raise SnapshotError(
+                f"snapshot {base.id} has no pages to embed", action="webemu ingest SOURCE... --collection NAME"
+            )
+        earlier = find_earlier_vectors(collection, spec)
+        scale = earlier.scale if earlier else None
+        folder = collection / "snapshots" / embedded_snapshot_id(base.id, spec, scale)
+        work = folder.with_name(f".{folder.name}.parts")
+        work.mkdir(exist_ok=True)
+        passages, queries = encoders()
+        encoder = _WindowEncoder(passages, spec.passages, earlier)
+        parts = list(_embed_parts(collection, base, work, encoder, on_pages))
+        _write_snapshot(collection, base, folder, parts, spec, queries, exact, scale)
         shutil.rmtree(work, ignore_errors=True)
     return folder.name
 
 
+@dataclass(frozen=True, slots=True)
+class _WindowEncoder:
+    """Encodes the passage windows of pages, except for those that an earlier snapshot has."""
+
+    encode: Encode
+    max_windows: int
+    earlier: EarlierVectors | None
+
+    def encode_pages(self, records: Blobs, numbers: range, first: int) -> EmbeddingPart:
+        """Return the rows of some pages of a shard, whose first page has the dense id `first`."""
+        page_windows = [cut_windows(*read_texts(records[number]), self.max_windows) for number in numbers]
+        owners = [first + number for number, page in zip(numbers, page_windows, strict=True) for _ in page]
+        texts = [window for page in page_windows for window in page]
+        windows = hash_windows(texts)
+        if self.earlier is None:
+            # One call for all pages of the part: the encoder sorts windows by length and batches them.
+            return EmbeddingPart(np.array(owners, np.uint32), windows, self.encode(texts).astype(np.float16))
+        is_known, known_rows = self.earlier.find_rows(windows)
+        rows = np.empty((len(texts), known_rows.shape[1]), np.float16)
+        rows[is_known] = known_rows
+        if not is_known.all():
+            rows[~is_known] = self.encode([texts[number] for number in np.flatnonzero(~is_known)])
+        return EmbeddingPart(np.array(owners, np.uint32), windows, rows)
+
+
 def _embed_parts(
-    collection: Path, base: Manifest, max_windows: int, work: Path, encode: Encode, on_pages: Callable[[int], object]
+    collection: Path, base: Manifest, work: Path, encoder: _WindowEncoder, on_pages: Callable[[int], object]
 ) -> Iterator[Path]:
     """Yield the embedding files in the order of dense ids, after writing those that do not exist."""
     for first, records in _shard_records(collection, base):
@@ -115,24 +135,27 @@ def _embed_parts(
             numbers = range(start, min(start + PART_PAGES, len(records)))
             path = work / f"{first + start:010d}.npz"
             if not path.exists():
-                page_windows = [cut_windows(*read_texts(records[number]), max_windows) for number in numbers]
-                owners = [first + number for number, page in zip(numbers, page_windows, strict=True) for _ in page]
-                # One call for all pages of the part: the encoder sorts windows by length and batches them.
-                rows = encode([window for page in page_windows for window in page])
-                write_part(path, (np.array(owners, np.uint32), rows.astype(np.float16)))
+                write_part(path, encoder.encode_pages(records, numbers, first))
             on_pages(len(numbers))
             yield path
 
 
 def _write_snapshot(
-    collection: Path, base: Manifest, folder: Path, parts: list[Path], spec: EmbeddingSpec, queries: Encode, exact: int
+    collection: Path,
+    base: Manifest,
+    folder: Path,
+    parts: list[Path],
+    spec: EmbeddingSpec,
+    queries: Encode,
+    exact: int,
+    earlier_scale: float | None,
 ) -> None:
     """Write the snapshot folder from the files of the base and the embeddings."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     ignored_files = shutil.ignore_patterns("manifest.json", "*.lock", "*-lock")
     shutil.copytree(folder.with_name(base.id), temporary, copy_function=os.link, ignore=ignored_files)
-    count, dimensions, scale = write_vectors(temporary / FOLDER, parts, exact)
+    count, dimensions, scale = write_vectors(temporary / FOLDER, parts, exact, earlier_scale)
     graph_recall = None
     if count > exact:
         store = VectorStore(temporary / FOLDER, dimensions, scale, range(base.pages))

@@ -56,7 +56,7 @@ def embed(
 ) -> None:
     """Add vectors to a snapshot, so that it can be searched by meaning; the new snapshot is then served.
 
-    An interrupted run continues where it stopped.
+    An interrupted run continues where it stopped. After an ingest only the pages of new files are embedded.
 
     webemu embed --static --collection mine
 
@@ -85,13 +85,14 @@ def _embed(folder: Path, snapshot: str, options: EmbedOptions) -> str:
     """Load the models and embed a snapshot; return the id of the new one."""
     from webemu.index.dense import build  # its libraries are heavy, and only there with the extra `dense`
     from webemu.index.dense import model as models
+    from webemu.index.dense.earlier_vectors import EmbeddingSpec
 
     base = build.read_base_manifest(folder, snapshot)
     device, precision = models.choose_precision(options.device)
     reference = _distil(folder, base, options, device) if options.is_static else _model_reference(options.model)
     model_folder = folder / reference if options.is_static else models.locate_model(options.model)
     reranker = models.hash_model(models.locate_model(options.reranker)) if options.reranker else ""
-    spec = build.EmbeddingSpec(
+    spec = EmbeddingSpec(
         reference,
         models.hash_model(model_folder),
         options.passages,

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,10 +53,12 @@ def distil_model(
     target: Path,
     device: str,
     on_progress: Callable[[int], object] = lambda count: None,
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write the static model of a folder's model for texts like these passages; the target appears when complete.
 
-    `on_progress` is called with the numbers of tokens and passages that the model has just read.
+    `on_progress` is called with the numbers of tokens and passages that the model has just read. `files` are further
+    texts to write into the target, by file name.
     """
     import torch  # heavy, and of the extra `dense`
 
@@ -69,7 +72,7 @@ def distil_model(
     table /= np.linalg.norm(table, axis=1).mean()
     texts = [passage[:MAX_CHARACTERS] for passage in passages[:: -(-len(passages) // MAX_PASSAGES)]]
     table = _fit_passages(table, tokenizer, texts, _encode_passages(model, texts, on_progress))
-    _save_model(_keep_principal_components(table, shares), tokenizer, target)
+    _save_model(_keep_principal_components(table, shares), tokenizer, target, files)
 
 
 def copy_tokenizer(model: SentenceTransformer) -> Tokenizer:
@@ -149,7 +152,7 @@ def _keep_principal_components(table: Table, shares: NDArray[np.float64]) -> NDA
     return reduced
 
 
-def _save_model(table: NDArray[np.float32], tokenizer: Tokenizer, target: Path) -> None:
+def _save_model(table: NDArray[np.float32], tokenizer: Tokenizer, target: Path, files: Mapping[str, str]) -> None:
     """Write the model's folder under another name, then rename it."""
     from safetensors.numpy import save_file  # comes with sentence-transformers
 
@@ -162,6 +165,7 @@ def _save_model(table: NDArray[np.float32], tokenizer: Tokenizer, target: Path) 
         modules.append({"idx": number, "name": str(number), "path": f"{number}_{name}", "type": type_name})
     save_file({"embedding.weight": table}, temporary / "0_StaticEmbedding" / "model.safetensors")
     tokenizer.save(str(temporary / "0_StaticEmbedding" / "tokenizer.json"))
-    (temporary / "modules.json").write_text(json.dumps(modules, indent=1))
+    for name, text in {**files, "modules.json": json.dumps(modules, indent=1)}.items():
+        (temporary / name).write_text(text)
     shutil.rmtree(target, ignore_errors=True)
     temporary.rename(target)

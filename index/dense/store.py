@@ -2,6 +2,7 @@
 
     vectors.bin     int8, one row per passage window, in the order of dense ids; all have one scale
     owners.bin      u32, the dense id of each row's page
+    windows.bin     u64, the hash of each row's passage window, by which later snapshots find rows to copy
     graph.usearch   HNSW (Malkov and Yashunin 2016) over the rows, if there are many
 
 Dot products of 8-bit rows are integers, so no processor, thread count or row order changes one. A page has the score
@@ -11,8 +12,10 @@ of its best row.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from math import sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 import numkong
 import numpy as np
@@ -27,14 +30,22 @@ MAX_GRAPH_ROWS = 4096
 """Rows that the graph is asked for, at most; a larger request is answered exactly."""
 MAX_LEVEL = 127
 """Largest absolute value of a quantised number."""
-VECTORS, OWNERS, GRAPH = "vectors.bin", "owners.bin", "graph.usearch"
+VECTORS, OWNERS, WINDOWS, GRAPH = "vectors.bin", "owners.bin", "windows.bin", "graph.usearch"
 _GRAPH_BATCH_ROWS = 65_536
 """Rows that are added to the graph at once."""
 
 Vector = NDArray[np.int8]
 """Quantised vector of a query; its length has no meaning."""
-EmbeddingPart = tuple[NDArray[np.uint32], NDArray[np.float16]]
-"""Owners of some rows, ascending, and the rows."""
+
+
+class EmbeddingPart(NamedTuple):
+    """Some rows of a snapshot, one for each passage window."""
+
+    owners: NDArray[np.uint32]
+    """Dense id of each row's page, ascending."""
+    windows: NDArray[np.uint64]
+    """Hash of each window's text."""
+    rows: NDArray[np.float16]
 
 
 def quantize(vector: NDArray[np.float32 | np.float64]) -> Vector:
@@ -43,19 +54,29 @@ def quantize(vector: NDArray[np.float32 | np.float64]) -> Vector:
     return rounded
 
 
-def write_vectors(folder: Path, parts: Sequence[Path], exact: int = MAX_EXACT_VECTORS) -> tuple[int, int, float]:
+def write_vectors(
+    folder: Path, parts: Sequence[Path], exact: int = MAX_EXACT_VECTORS, scale: float | None = None
+) -> tuple[int, int, float]:
     """Write the files of a new folder from parts in the order of dense ids; return (rows, dimensions, scale).
 
-    A graph is written only if there are more than `exact` rows.
+    - exact: number of rows above which a graph is written
+    - scale: that of an earlier snapshot, some of whose rows are among these; None to take the largest that fits
     """
     folder.mkdir()
-    scale = MAX_LEVEL / max(float(np.abs(rows).max()) for _, rows in map(read_part, parts))
+    if scale is None:
+        scale = MAX_LEVEL / max(float(np.abs(read_part(path).rows).max()) for path in parts)
     count = dimensions = 0
-    with (folder / VECTORS).open("wb") as vectors, (folder / OWNERS).open("wb") as owners:
-        for docs, rows in map(read_part, parts):
-            vectors.write(np.rint(rows.astype(np.float32) * scale).astype(np.int8).tobytes())
-            owners.write(docs.tobytes())
-            count, dimensions = count + len(docs), rows.shape[1]
+    with ExitStack() as stack:
+        vectors, owners, windows = (
+            stack.enter_context((folder / name).open("wb")) for name in (VECTORS, OWNERS, WINDOWS)
+        )
+        for part in map(read_part, parts):
+            # New numbers may be larger than all of the earlier snapshot, which gave the scale.
+            levels = np.rint(part.rows.astype(np.float32) * scale).clip(-MAX_LEVEL, MAX_LEVEL)
+            vectors.write(levels.astype(np.int8).tobytes())
+            owners.write(part.owners.tobytes())
+            windows.write(part.windows.tobytes())
+            count, dimensions = count + len(part.owners), part.rows.shape[1]
     if count > exact:
         _write_graph(folder, dimensions)
     return count, dimensions, scale
@@ -65,19 +86,19 @@ def write_part(path: Path, part: EmbeddingPart) -> None:
     """Write a part atomically: complete or not at all."""
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as file:
-        np.savez(file, owners=part[0], rows=part[1])
+        np.savez(file, owners=part.owners, windows=part.windows, rows=part.rows)
     temporary.replace(path)
 
 
 def read_part(path: Path) -> EmbeddingPart:
-    """Return the owners and rows of a part."""
+    """Return the rows of a part."""
     with np.load(path) as values:
-        return values["owners"], values["rows"]
+        return EmbeddingPart(values["owners"], values["windows"], values["rows"])
 
 
 def _write_graph(folder: Path, dimensions: int) -> None:
     """Write the graph in one thread: it depends on the order in which rows are added."""
-    vectors = _map_rows(folder, dimensions)
+    vectors = map_rows(folder, dimensions)
     graph = Index(ndim=dimensions, metric=MetricKind.IP, dtype=ScalarKind.I8)
     for start in range(0, len(vectors), _GRAPH_BATCH_ROWS):
         rows = np.ascontiguousarray(vectors[start : start + _GRAPH_BATCH_ROWS])
@@ -85,7 +106,8 @@ def _write_graph(folder: Path, dimensions: int) -> None:
     graph.save(folder / GRAPH)
 
 
-def _map_rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
+def map_rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
+    """Map the rows of a folder."""
     rows: NDArray[np.int8] = np.memmap(folder / VECTORS, np.int8, "r").reshape((-1, dimensions))
     return rows
 
@@ -95,7 +117,7 @@ class VectorStore:
 
     def __init__(self, folder: Path, dimensions: int, scale: float, order: Sequence[int]) -> None:
         """Open the files; `order` is the rank of each page among pages of equal score."""
-        self._vectors = _map_rows(folder, dimensions)
+        self._vectors = map_rows(folder, dimensions)
         self._owners: NDArray[np.uint32] = np.memmap(folder / OWNERS, np.uint32, "r")
         self._scale = scale
         self._order = np.asarray(order)

@@ -19,6 +19,7 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.index.dense import build  # noqa: E402
+from webemu.index.dense.earlier_vectors import EmbeddingSpec  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
 from webemu.index.dense.store import VectorStore  # noqa: E402
@@ -51,7 +52,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
         CaptureSpec(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)
     ]
     ingest(root / "c", write(root / "a.warc.gz", captures))
-    wish = build.EmbeddingSpec(model="words", digest="1", passages=1, precision="f32")
+    wish = EmbeddingSpec(model="words", digest="1", passages=1, precision="f32")
     base = build.read_base_manifest(root / "c", current_id(root / "c") or "")
     return root / "c" / "snapshots" / build.embed_snapshot(root / "c", base, wish, lambda: (Model(0), Model(0)))
 

@@ -21,9 +21,10 @@ from webemu.emulator.query import parse_query  # noqa: E402
 from webemu.emulator.types import Query  # noqa: E402
 from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
+from webemu.index.dense.earlier_vectors import EmbeddingSpec, embedded_snapshot_id  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import Vector, VectorStore  # noqa: E402
+from webemu.index.dense.store import Vector, VectorStore, quantize  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.lock import exclusive_lock  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest, set_current  # noqa: E402
@@ -31,7 +32,7 @@ from webemu.index.open import open_snapshot  # noqa: E402
 from webemu.index.verify import verify_snapshot  # noqa: E402
 
 SYNONYMS = {"automobile": "car", "physician": "doctor", "repaired": "mended"}
-WISH = build.EmbeddingSpec(model="words", digest="1", passages=2, precision="f32")
+WISH = EmbeddingSpec(model="words", digest="1", passages=2, precision="f32")
 
 
 def words(texts: Sequence[str]) -> np.ndarray:
@@ -107,10 +108,8 @@ def test_the_id_covers_what_was_asked(crawl: tuple[Path, str]) -> None:
         replace(WISH, precision="bf16"),
         replace(WISH, reranker="r", reranker_digest="3"),
     ]
-    assert len({build.embedded_snapshot_id("base", wish) for wish in wishes}) == len(wishes)
-    assert build.embedded_snapshot_id("base", replace(WISH, model="/elsewhere")) == build.embedded_snapshot_id(
-        "base", WISH
-    )
+    assert len({embedded_snapshot_id("base", wish) for wish in wishes}) == len(wishes)
+    assert embedded_snapshot_id("base", replace(WISH, model="/elsewhere")) == embedded_snapshot_id("base", WISH)
 
 
 def test_what_is_there_is_not_made_again(crawl: tuple[Path, str]) -> None:
@@ -144,6 +143,61 @@ def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: py
     files = [folder / "snapshots" / name / "dense" / "vectors.bin" for name in (snapshot, again)]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert [path.name for path in (folder / "snapshots").iterdir() if path.name.startswith(".")] == []
+
+
+def test_vectors_of_unchanged_pages_are_copied(tmp_path: Path) -> None:
+    collection = tmp_path / "c"
+    ingest(collection, write(tmp_path / "a.warc.gz", [page(number, text) for number, text in enumerate(TEXTS)]))
+    embedded = [_embed_and_count(collection)]
+    ingest(collection, write(tmp_path / "b.warc.gz", [page(90, "a vehicle that floats"), page(91, "mended at sea")]))
+    embedded.append(_embed_and_count(collection))
+    assert [encoded for _, encoded in embedded] == [len(TEXTS), 2]
+
+    stores = [finder((collection, snapshot), "dense")._store for snapshot, _ in embedded]
+    for query in ("car mended", "street 7"):
+        vector = quantize(words([query])[0])
+        before, after = (
+            _by_url(collection, snapshot, store, vector) for (snapshot, _), store in zip(embedded, stores, strict=True)
+        )
+        assert before.items() <= after.items(), "pages of the first file have the vectors that they had"
+        assert len(after) == len(before) + 2
+    faults: list[str] = []
+    verify_snapshot(collection, embedded[1][0], faults.append)
+    assert faults == []
+    assert _embed_and_count(collection) == (embedded[1][0], 0)
+
+
+def test_damaged_vectors_are_not_copied(tmp_path: Path) -> None:
+    collection = tmp_path / "c"
+    ingest(collection, write(tmp_path / "a.warc.gz", [page(number, text) for number, text in enumerate(TEXTS)]))
+    snapshot, _ = _embed_and_count(collection)
+    vectors = collection / "snapshots" / snapshot / "dense" / "vectors.bin"
+    vectors.write_bytes(bytes([vectors.read_bytes()[0] ^ 4]) + vectors.read_bytes()[1:])
+    ingest(collection, write(tmp_path / "b.warc.gz", [page(90, "a vehicle that floats")]))
+    assert _embed_and_count(collection)[1] == len(TEXTS) + 1
+
+
+def _embed_and_count(collection: Path) -> tuple[str, int]:
+    """Embed the current snapshot; return the id of the new one, and the number of windows that were encoded."""
+    encoded = 0
+
+    def count(texts: Sequence[str]) -> np.ndarray:
+        nonlocal encoded
+        encoded += len(texts)
+        return words(texts)
+
+    base = build.read_base_manifest(collection, current_id(collection) or "")
+    progress: list[int] = []
+    snapshot = build.embed_snapshot(collection, base, WISH, lambda: (count, words), progress.append)
+    assert sum(progress) in (0, base.documents)
+    return snapshot, encoded
+
+
+def _by_url(collection: Path, snapshot: str, store: VectorStore, vector: Vector) -> dict[str, float]:
+    """Return the cosine of every page by its URL."""
+    engine = open_snapshot(collection, snapshot).ranker
+    assert isinstance(engine, RankEngine)
+    return {engine.read_texts(doc)[0]: round(cosine, 9) for cosine, doc in store.nearest(vector, 1000)}
 
 
 def test_the_graph_of_many_vectors_is_measured(crawl: tuple[Path, str]) -> None:

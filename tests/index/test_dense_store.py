@@ -9,7 +9,15 @@ pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.index.dense.fusion import fuse_scores  # noqa: E402
 from webemu.index.dense.passages import WINDOW, cut_windows, window_mask  # noqa: E402
-from webemu.index.dense.store import GRAPH, VectorStore, measure_recall, quantize, write_part, write_vectors  # noqa: E402
+from webemu.index.dense.store import (  # noqa: E402  # noqa: E402
+    GRAPH,
+    EmbeddingPart,
+    VectorStore,
+    measure_recall,
+    quantize,
+    write_part,
+    write_vectors,
+)
 
 PAGES, DIMENSIONS = 900, 48
 RANDOM = np.random.default_rng(7)
@@ -24,6 +32,7 @@ def near_topics(count: int) -> np.ndarray:
 
 OWNERS = np.sort(RANDOM.integers(0, PAGES, size=3 * PAGES)).astype(np.uint32)
 ROWS = near_topics(len(OWNERS)).astype(np.float16)
+WINDOWS = np.arange(len(OWNERS), dtype=np.uint64)
 QUERIES = near_topics(20)
 ORDER = RANDOM.permutation(PAGES).tolist()
 
@@ -31,8 +40,8 @@ ORDER = RANDOM.permutation(PAGES).tolist()
 def stored(folder: Path, exact: int = 10**6) -> VectorStore:
     folder.mkdir(exist_ok=True)
     half = int(np.searchsorted(OWNERS, PAGES // 2))
-    write_part(folder / "a.npz", (OWNERS[:half], ROWS[:half]))
-    write_part(folder / "b.npz", (OWNERS[half:], ROWS[half:]))
+    write_part(folder / "a.npz", EmbeddingPart(OWNERS[:half], WINDOWS[:half], ROWS[:half]))
+    write_part(folder / "b.npz", EmbeddingPart(OWNERS[half:], WINDOWS[half:], ROWS[half:]))
     count, dimensions, scale = write_vectors(folder / "dense", [folder / "a.npz", folder / "b.npz"], exact)
     assert (count, dimensions) == (len(OWNERS), DIMENSIONS)
     return VectorStore(folder / "dense", dimensions, scale, ORDER)
@@ -70,7 +79,7 @@ def test_a_longer_list_begins_with_the_shorter(tmp_path: Path) -> None:
 def test_equal_scores_stand_in_the_order_given(tmp_path: Path) -> None:
     tmp_path.joinpath("x").mkdir()
     rows = np.ones((5, 8), np.float16)
-    write_part(tmp_path / "x" / "a.npz", (np.arange(5, dtype=np.uint32), rows))
+    write_part(tmp_path / "x" / "a.npz", EmbeddingPart(np.arange(5, dtype=np.uint32), WINDOWS[:5], rows))
     _, dimensions, scale = write_vectors(tmp_path / "x" / "dense", [tmp_path / "x" / "a.npz"])
     store = VectorStore(tmp_path / "x" / "dense", dimensions, scale, [3, 1, 4, 0, 2])
     assert [doc for _, doc in store.nearest(quantize(np.ones(8)), 5)] == [3, 1, 4, 0, 2]

@@ -9,7 +9,7 @@ pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.index.dense.fusion import fuse_scores  # noqa: E402
 from webemu.index.dense.rescoring import COSINE_WEIGHT, Rescorer  # noqa: E402
-from webemu.index.dense.store import VectorStore, quantize, write_part, write_vectors  # noqa: E402
+from webemu.index.dense.store import EmbeddingPart, VectorStore, quantize, write_part, write_vectors  # noqa: E402
 
 DIMENSIONS, PAGES = 32, 50
 
@@ -19,7 +19,7 @@ def test_the_scores_are_those_of_the_fusion(tmp_path: Path) -> None:
     owners = np.repeat(np.arange(PAGES, dtype=np.uint32), generator.integers(1, 4, PAGES))
     rows = generator.normal(size=(len(owners), DIMENSIONS))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    write_part(tmp_path / "0.npz", (owners, rows.astype(np.float16)))
+    write_part(tmp_path / "0.npz", EmbeddingPart(owners, owners.astype(np.uint64), rows.astype(np.float16)))
     _, _, scale = write_vectors(tmp_path / "dense", [tmp_path / "0.npz"])
     order = generator.permutation(PAGES).tolist()
     files = (tmp_path / "dense", DIMENSIONS, scale, order)

@@ -118,6 +118,20 @@ def test_embedding_again_distils_nothing(collection: Path, teacher: Path, monkey
     assert current_id(collection) == embedded
 
 
+def test_a_collection_that_grew_keeps_its_model_until_it_has_doubled(tmp_path: Path, teacher: Path) -> None:
+    pages = [CaptureSpec(f"http://one{number}.org/", html(f"Page {number}", text)) for number, text in enumerate(TEXTS)]
+    more = [CaptureSpec(f"http://two{number}.org/", html("More", f"Further words {number}")) for number in range(8)]
+    models = []
+    for number, captures in enumerate((pages, more[:2], more[2:])):
+        ingest(tmp_path / "c", write(tmp_path / f"{number}.warc.gz", captures))
+        embed(str(teacher), static=True, collection="c", root=tmp_path, quiet=True, device="cpu")
+        dense = read_manifest(tmp_path / "c" / "snapshots" / (current_id(tmp_path / "c") or "")).dense
+        assert dense is not None
+        assert dense.vectors >= len(pages) + 2 * bool(number)
+        models.append(dense.model)
+    assert [models[0] == model for model in models] == [True, True, False]
+
+
 def test_a_model_or_static_is_needed(collection: Path) -> None:
     with pytest.raises(BadRequest, match="no model"):
         embed(collection="c", root=collection.parent)
