@@ -36,7 +36,10 @@ SETS = ("cranfield", "vaswani", "xquad_en", "xquad_de")
 """Judged sets."""
 MEASURE = "nDCG@10"
 DEPTH = 100
-FEATURES = ("formula", "bm25", "share", "title", "passage", "order", "host", "address", "quality", "fresh", "words")
+FEATURES = (
+    *("formula", "bm25", "share", "title", "passage", "order", "length", "host", "address", "quality", "fresh"),
+    "words",
+)
 """Features of a page for a query: the score of the formula, BM25 and its share of the best, and the number
 of query words.
 """

@@ -12,6 +12,7 @@
 
 #define HEAD 16                     /* bytes before the tables of a record */
 #define NEAR 32                     /* table entries searched on each side of the expected one */
+#define PASSAGES 64                 /* passages of a record at most: one bit each of a mask */
 #define AROUND 4                    /* passages on each side of a snippet from which it may take sentences */
 #define MOST_WORDS 32               /* words of a query by which sentences are chosen: one bit each */
 #define ROW 24                      /* bytes of a row: until, cluster, domain, order (index/columns.py) */
@@ -202,10 +203,10 @@ static int wanted_of(PyObject *terms, PyObject *pairs, Wanted *wanted)
     return 1;
 }
 
-/* Return the share of the pairs that occur in the best passage or its neighbours; below 0 with an exception. */
-static double share_of_pairs(const Record *record, uint64_t best, PyObject *pairs)
+/* Return the share of the pairs that occur in a passage or its neighbours; below 0 with an exception. */
+static double share_of_pairs(const Record *record, uint32_t number, PyObject *pairs)
 {
-    uint32_t number = lowest(best), first = number ? number - 1 : 0;
+    uint32_t first = number ? number - 1 : 0;
     uint32_t last = number + 2 < record->parts ? number + 2 : record->parts;
     const uint8_t *text;
     Py_ssize_t size, found = 0, count = PySequence_Fast_GET_SIZE(pairs);
@@ -231,11 +232,29 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
     return (double)found / (double)count;
 }
 
-/* Return (title, passage, order) of one record. Sums run in the order of reading.py, so that both give equal floats. */
+/* Add a value to the sum of every passage in a mask. */
+static void add_to_bits(double *sums, uint64_t mask, double value)
+{
+    for (; mask; mask &= mask - 1)
+        sums[__builtin_ctzll(mask)] += value;
+}
+
+/* Return the number of the largest sum, the first of equal ones. */
+static uint32_t largest(const double *sums)
+{
+    uint32_t number = 0;
+    for (uint32_t one = 1; one < PASSAGES; one++)
+        if (sums[one] > sums[number])
+            number = one;
+    return number;
+}
+
+/* Return (title, passage, order, passages) of one record. Sums run in the order of record_reader.py, so that both give
+ * equal floats. */
 static PyObject *agreed(const Record *record, const Wanted *wanted)
 {
-    uint64_t best = 0;
-    double total = 0, together = 0, entitled = 0, order = 0, title = 0, passage = 0;
+    double single[PASSAGES] = {0}, window[PASSAGES] = {0};
+    double total = 0, entitled = 0, order = 0, title = 0, passage = 0;
     uint32_t shared = 0;
     for (Py_ssize_t place = 0, one = 0; place < wanted->words; place++) {
         double rareness = wanted->rareness[place];
@@ -250,20 +269,19 @@ static PyObject *agreed(const Record *record, const Wanted *wanted)
             entitled += rareness;
             shared++;
         }
-        uint64_t both = best ? best & mask : mask;
-        if (both) {
-            best = both;
-            together += rareness;
-        }
+        add_to_bits(single, mask, rareness);
+        add_to_bits(window, mask | mask << 1 | mask >> 1, rareness);
     }
-    if (best && PySequence_Fast_GET_SIZE(wanted->pairs) && (order = share_of_pairs(record, best, wanted->pairs)) < 0)
+    uint32_t best = largest(window);
+    if (window[best] && PySequence_Fast_GET_SIZE(wanted->pairs)
+        && (order = share_of_pairs(record, best, wanted->pairs)) < 0)
         return NULL;
     if (total) {
         double part = shared ? (double)shared / (double)record->titled : 0;
         title = shared ? sqrt(entitled / total * (part < 1 ? part : 1)) : 0;
-        passage = together / total;
+        passage = (single[largest(single)] + window[best]) / (2 * total);
     }
-    return Py_BuildValue("ddd", title, passage, order);
+    return Py_BuildValue("dddi", title, passage, order, (int)record->parts);
 }
 
 /* Return (url, title, passage, day) of one record. */

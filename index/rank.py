@@ -1,6 +1,6 @@
 """The second stage of ranking: one formula that multiplies the BM25 score of the best pages.
 
-    score = BM25 x (1 + named x title + together x passage + ordered x order + fresh x recency
+    score = BM25 x (1 + named x title + together x passage + ordered x order + long x length + fresh x recency
                       + host x host + address x address + quality x quality)
 
 Each feature is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and link texts also count
@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import log
+
+from webemu.index.record_reader import MAX_PASSAGES, Features
 
 HALF_RECENCY_DAYS = 365
 """Days of a year, after which recency is a half."""
 RERANK_DEPTH = 20
 """Number of best pages that the second stage reorders."""
+_LENGTHS = (0.0, *(log(passages) / log(MAX_PASSAGES) for passages in range(1, MAX_PASSAGES + 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,12 @@ class Weights:
     query.
     """
     together: float = 1.0
-    """Weight of passage coverage: the idf-weighted share of the query in the passage that has most of it."""
+    """Weight of passage coverage: the idf-weighted share of the query in the passage that has most of it, and in the
+    three neighbouring passages that have most of it; the mean of both.
+    """
     ordered: float = 1.0
-    """Weight of word order: the share of neighbouring query words that also stand side by side in or next to that
-    passage.
+    """Weight of word order: the share of neighbouring query words that also stand side by side in those three
+    passages.
     """
     fresh: float = 0.5
     """Weight of recency for queries that ask for new pages; a page a year older than the newest one has half of it."""
@@ -47,11 +53,15 @@ class Weights:
     """Weight of the URL's form: short and shallow is better."""
     quality: float = 0.0
     """Weight of the text's quality."""
+    long: float = 0.3
+    """Weight of the text's length, on a logarithmic scale: BM25, whose parameters are those of short news, divides by
+    the length of reference pages more than is good for them.
+    """
 
     @property
     def reranks(self) -> bool:
         """True if any feature has a weight, so that there is a second stage."""
-        return self.has_prior or any((self.named, self.together, self.ordered, self.fresh))
+        return self.has_prior or any((self.named, self.together, self.ordered, self.fresh, self.long))
 
     @property
     def has_prior(self) -> bool:
@@ -68,13 +78,20 @@ class Weights:
         return cls(int(title), int(anchors), **weights)
 
 
-FLAT_BM25 = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)
+FLAT_BM25 = Weights(title=1, anchors=0, named=0.0, together=0.0, ordered=0.0, fresh=0.0, long=0.0)
 """Weights of flat BM25: titles count once, link texts and the second stage not at all."""
 
 
-def rerank_factor(weights: Weights, title: float, passage: float, order: float, prior: float) -> float:
+def rerank_factor(weights: Weights, features: Features, prior: float) -> float:
     """Return the factor by which BM25 is multiplied; `prior` is what `document_prior` returns."""
-    return 1.0 + weights.named * title + weights.together * passage + weights.ordered * order + prior
+    title, passage, order, passages = features
+    evidence = weights.named * title + weights.together * passage + weights.ordered * order
+    return 1.0 + evidence + weights.long * text_length(passages) + prior
+
+
+def text_length(passages: int) -> float:
+    """Return the length of a text on a logarithmic scale in [0, 1], by the number of passages in its record."""
+    return _LENGTHS[min(passages, MAX_PASSAGES)]
 
 
 def document_prior(weights: Weights, host: float, address: float, quality: float) -> float:

@@ -16,7 +16,7 @@ from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
 from webemu.index.index_reader import SCORE, IndexReader, TantivyHit
-from webemu.index.rank import RERANK_DEPTH, rerank_factor
+from webemu.index.rank import RERANK_DEPTH, rerank_factor, text_length
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
@@ -108,8 +108,8 @@ class RankPlan:
             prior_of = partial(reader.document_prior, is_new=inputs.is_new)
         matched_features = match_features([record(doc) for _, doc in hits], inputs.terms, inputs.pairs)
         return [
-            rerank_factor(weights, title, passage, order, prior_of(doc))
-            for (_, doc), (title, passage, order) in zip(hits, matched_features, strict=True)
+            rerank_factor(weights, features, prior_of(doc))
+            for (_, doc), features in zip(hits, matched_features, strict=True)
         ]
 
     def render_hit(self, doc: int, score: float, passage_mask: int = 0) -> Hit:
@@ -134,12 +134,14 @@ class RankPlan:
         """Return `explain` for a page that is known to be among those reranked (`is_best`) or not."""
         reader, inputs = self.reader, self.rerank
         columns = reader.columns
-        title, passage, order = match_features([reader.read_record(doc)], inputs.terms, inputs.pairs)[0]
+        matched = match_features([reader.read_record(doc)], inputs.terms, inputs.pairs)[0]
         multiplier = 1.0
         if is_best:
             prior = reader.document_prior(doc, inputs.is_new)
-            multiplier = rerank_factor(reader.weights, title, passage, order, prior)
+            multiplier = rerank_factor(reader.weights, matched, prior)
+        title, passage, order, passages = matched
         features = {"bm25": score / multiplier, "title": title, "passage": passage, "order": order}
+        features["length"] = text_length(passages)
         features |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
         features |= {"fresh": reader.recency(doc) if inputs.is_new else 0.0, "factor": multiplier}
         return {name: round(value, 4) for name, value in features.items()}

@@ -19,21 +19,27 @@ Pairs = Sequence[tuple[bytes, ...]]
 """Neighbouring query words, each pair in its possible spellings."""
 
 
-def match_features(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
-    """Return (title, passage, order) for each record: the features of `webemu.index.rank` that depend on the query.
+Features = tuple[float, float, float, int]
+"""(title, passage, order, passages): what a record tells of the features of `webemu.index.rank`."""
+MAX_PASSAGES = 64
+"""Passages of a record at most: one bit each of a 64-bit mask."""
 
-    `terms` holds the query's words, the rarest first. `pairs` holds neighbouring words, ASCII in lower case; a pair
-    matches where no ASCII letter or digit precedes it.
+
+def match_features(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[Features]:
+    """Return (title, passage, order, passages) for each record.
+
+    `terms` holds the query's words. `pairs` holds neighbouring words, ASCII in lower case; a pair matches where no
+    ASCII letter or digit precedes it.
     """
     return [_match_features(record, terms, pairs) for record in records]
 
 
-def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, float, float]:
+def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> Features:
     count, parts, url_bytes, title_bytes, title_term_count, _, _ = HEAD.unpack_from(record)
     term_hashes, masks = _hash_tables(record, count)
     title = set(record[len(record) - 2 * title_term_count :].cast("H")) if title_term_count else set()
-    best, total, covered, title_weight, title_words = 0, 0.0, 0.0, 0.0, 0
-    # Rarest word first: a passage that has it is preferred to one that only has the words after it.
+    total, title_weight, title_words = 0.0, 0.0, 0
+    single, window = [0.0] * MAX_PASSAGES, [0.0] * MAX_PASSAGES
     for hashes, rareness in terms:
         total += rareness
         if not title.isdisjoint(hashes):
@@ -44,26 +50,33 @@ def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[flo
             index = bisect_left(term_hashes, term_hash)
             if index < count and term_hashes[index] == term_hash:
                 mask |= masks[index]
-        common_mask = best & mask if best else mask
-        if common_mask:
-            best, covered = common_mask, covered + rareness
+        _add_to_bits(single, mask, rareness)
+        _add_to_bits(window, mask | mask << 1 | mask >> 1, rareness)
+    best_window = max(window)
     order = 0.0
-    if pairs and best:
-        tables_offset, number = (
-            HEAD.size + 10 * count,
-            (best & -best).bit_length() - 1,
-        )  # lowest bit: the first such passage
+    if pairs and best_window:
+        number = window.index(best_window)
+        tables_offset = HEAD.size + 10 * count
         start, end = (_offset(record, tables_offset, index) for index in (max(0, number - 1), min(parts, number + 2)))
         text_at = tables_offset + 4 * (parts + 1) + url_bytes + title_bytes
         passage_text = bytes(record[text_at + start : text_at + end]).lower()
         order = sum(any(_contains_word(passage_text, form) for form in pair) for pair in pairs) / len(pairs)
     if not total:
-        return 0.0, 0.0, order
+        return 0.0, 0.0, order, parts
     return (
         sqrt(title_weight / total * min(1.0, title_words / title_term_count)) if title_words else 0.0,
-        covered / total,
+        (max(single) + best_window) / (2 * total),
         order,
+        parts,
     )
+
+
+def _add_to_bits(sums: list[float], mask: int, value: float) -> None:
+    """Add a value to the sum of every passage in a mask."""
+    mask &= (1 << MAX_PASSAGES) - 1
+    while mask:
+        sums[(mask & -mask).bit_length() - 1] += value
+        mask &= mask - 1
 
 
 def _contains_word(passage_text: bytes, spelling: bytes) -> bool:

@@ -33,6 +33,7 @@ from webemu.emulator.dates import format_day
 from webemu.emulator.types import Hit
 from webemu.index.analysis import extract_terms as analyze
 from webemu.index.record_reader import HEAD as _HEAD
+from webemu.index.record_reader import MAX_PASSAGES
 
 READER = "compiled"
 """Name of the record reader in use: `compiled`, or `python`, which is slower."""
@@ -59,8 +60,6 @@ _ORIGIN_OFFSET = 10
 """Byte offset of `origin` in the head."""
 MAX_READ_CHARACTERS = 16_384
 """Characters at the beginning of a page that passages are cut from."""
-MAX_PASSAGES = 64
-"""Passages of a record at most: one bit each of a 64-bit mask."""
 PASSAGE_CHARACTERS = 260
 """Longest passage in characters."""
 CELL_BORDER = " | "

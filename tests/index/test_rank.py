@@ -19,7 +19,8 @@ from webemu.index.catalog import Catalog
 from webemu.index.evaluation.held_out import is_held_out
 from webemu.index.manifest import read_manifest
 from webemu.index.open import open_snapshot, open_world
-from webemu.index.rank import FLAT_BM25, RERANK_DEPTH, Weights, document_prior, rerank_factor
+from webemu.index.rank import FLAT_BM25, RERANK_DEPTH, Weights, document_prior, rerank_factor, text_length
+from webemu.index.record_reader import MAX_PASSAGES, Features
 from webemu.index.records import analyze_text, encode_record, hash_term, match_features
 
 FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4
@@ -43,26 +44,38 @@ def test_shares_of_titles_are_between_nothing_and_all() -> None:
 
 
 def test_a_factor_is_bounded_by_its_weights() -> None:
-    weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125)
-    assert rerank_factor(weights, 0, 0, 0, document_prior(weights, 0, 0, 0)) == 1
-    assert rerank_factor(weights, 1, 1, 1, document_prior(weights, 1, 1, 1)) == 5
-    assert rerank_factor(FLAT_BM25, 1, 1, 1, document_prior(FLAT_BM25, 1, 1, 1)) == 1
+    weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125, long=0.5)
+    nothing, everything = (0.0, 0.0, 0.0, 0), (1.0, 1.0, 1.0, MAX_PASSAGES)
+    assert rerank_factor(weights, nothing, document_prior(weights, 0, 0, 0)) == 1
+    assert rerank_factor(weights, everything, document_prior(weights, 1, 1, 1)) == 5.5
+    assert rerank_factor(FLAT_BM25, everything, document_prior(FLAT_BM25, 1, 1, 1)) == 1
+    assert [text_length(passages) for passages in (0, 1, 8, MAX_PASSAGES, 65_535)] == [0, 0, 0.5, 1, 1]
 
 
 def test_a_record_tells_what_of_a_query_it_has() -> None:
     text = f"The harbour of Velmora was built in 1987. {FILLER} The lighthouse keeper lived alone."
     record = memoryview(encode_record("http://x.org/", "The harbour", 19_000, analyze_text(text)))
 
-    def agreed(query: str) -> tuple[float, float, float]:
+    def agreed(query: str) -> Features:
         words = query.lower().split()
         pairs = [(f"{one} {other}".encode(),) for one, other in pairwise(words)]
         return match_features([record], [((hash_term(term),), 1.0) for term in extract_terms(query)], pairs)[0]
 
-    assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0)
+    assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0, 2)
     assert agreed("harbour of velmora")[2] == 1.0
     assert agreed("velmora of harbour")[2] == 0.0
     assert agreed("harbour lighthouse")[1] == 0.5  # far apart
-    assert agreed("zebra") == (0.0, 0.0, 0.0)
+    assert agreed("zebra") == (0.0, 0.0, 0.0, 2)
+
+
+def test_neighbouring_passages_are_evidence_too() -> None:
+    filler = "The council met in the town hall and talked about the roads of the county. "
+    near, far = (
+        f"{filler * 3} It was in Velmora. {filler * gap} The lighthouse was built. {filler * 6}" for gap in (2, 9)
+    )
+    terms = [((hash_term(term),), 1.0) for term in extract_terms("velmora lighthouse")]
+    records = [memoryview(encode_record("http://x.org/", "", 1, analyze_text(text))) for text in (near, far)]
+    assert [features[1] for features in match_features(records, terms, ())] == [0.75, 0.5]
 
 
 @pytest.fixture(scope="module")
