@@ -1,5 +1,5 @@
 """Detects questions: strips the words that only ask (`what is the capital` becomes `capital`) or are polite, and
-detects a wish for news.
+detects a wish for news or for pages of a year.
 
 Pages that answer a question seldom contain `what is`, and in a short query such words would outweigh the others. In a
 long one greetings, thanks and `could you tell me` are words that few pages have, and would count as rare ones.
@@ -80,3 +80,15 @@ _FRESHNESS_PATTERN = re.compile(
 def wants_fresh_results(words: str) -> bool:
     """True if a query asks for recent pages."""
     return _FRESHNESS_PATTERN.search(words) is not None
+
+
+_YEAR = re.compile(r"(?<![\w.,/:-])(?:199\d|20[0-3]\d)(?![\w/:-]|[.,]\d)")
+"""A year in which there was a web; in a version, a date or a range it does not stand alone."""
+
+
+def find_years(words: str) -> frozenset[int]:
+    """Return the years that a query names: pages that were published then may be meant.
+
+    find_years("python release notes 2022")  # frozenset({2022})
+    """
+    return frozenset(map(int, _YEAR.findall(words)))

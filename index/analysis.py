@@ -16,6 +16,8 @@ from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from webemu.index.quantities import list_quantities
+
 TOKENIZER_NAME = "webemu"
 """Name under which the index registers its tokenizer."""
 MAX_WORD_BYTES = 120
@@ -96,7 +98,8 @@ def extract_terms(text: str, language: str = "") -> list[str]:
 
 
 def add_names(text: str) -> str:
-    """Return a text with the words that its names with signs make at its end, where they come between no two words.
+    """Return a text with the words that its names with signs and its numbers make at its end, so that they come
+    between no two words.
 
     add_names("C++, C#, .NET and Wi-Fi")    # "C++, C#, .NET and Wi-Fi Cplusplus Csharp dotNET WiFi"
     """
@@ -107,6 +110,7 @@ def add_names(text: str) -> str:
         names += [f"dot{name[1:]}" for name in _DOTTED.findall(text)]
     if "-" in text:
         names += _list_hyphenated(text)
+    names += list_quantities(text)
     return " ".join((text, *names)) if names else text
 
 

@@ -18,6 +18,7 @@ SHARD_SOURCES = (
     "emulator/urls.py",
     "index/analysis.py",
     "index/blobs.py",
+    "index/quantities.py",
     "index/record_reader.py",
     "index/records.py",
     "index/shard.py",

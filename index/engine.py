@@ -20,11 +20,11 @@ from webemu.emulator.cancellation import raise_if_cancelled
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.negations import drop_unwanted_words
 from webemu.emulator.query import ParsedQuery
-from webemu.emulator.questions import wants_fresh_results
+from webemu.emulator.questions import find_years, wants_fresh_results
 from webemu.index.analysis import extract_terms as analyze
 from webemu.index.columns import Columns
 from webemu.index.conditions import Clause, ConditionBuilder, list_months
-from webemu.index.index_reader import IndexFiles, IndexReader
+from webemu.index.index_reader import ANY_TIME, IndexFiles, IndexReader, Period
 from webemu.index.languages import QueryAnalyzer, Readings, count_pages_by_stemmer
 from webemu.index.rank import Weights
 from webemu.index.rank_plan import NO_RERANKING, RankPlan, RerankInputs
@@ -251,7 +251,8 @@ class RankEngine:
             words = [word for word in words if word.readings in readings]
         pairs = _word_pairs(evidence) if self.weights.ordered else ()
         terms = tuple([(word.hashes, self._idf(word.frequency)) for word in words])
-        return RerankInputs(terms, pairs, bool(self.weights.fresh) and wants_fresh_results(text))
+        period = Period(wants_fresh_results(text), find_years(text)) if self.weights.fresh else ANY_TIME
+        return RerankInputs(terms, pairs, period)
 
     def _word_clauses(self, text: str, limit: int) -> list[Clause]:
         """Return ranking clauses for a text's rarest words, at most `limit` of them; words that no page has are left

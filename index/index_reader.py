@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 import tantivy
 from tantivy import DocAddress, Query
 
+from webemu.emulator.dates import format_day
 from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
 from webemu.index.rank import Weights, document_prior, recency
+from webemu.index.records import is_published
 from webemu.index.signals.duplicates import Duplicates
 
 DAY_SECONDS = 86_400
@@ -43,6 +46,17 @@ class IndexFiles:
     """First dense id of each shard's result records."""
     columns: Columns
     duplicates: Duplicates
+
+
+class Period(NamedTuple):
+    """Times that a query wants pages to be from."""
+
+    is_recent: bool = False
+    years: frozenset[int] = frozenset()
+
+
+ANY_TIME = Period()
+"""No wish."""
 
 
 class IndexReader:
@@ -102,15 +116,22 @@ class IndexReader:
                 hits[start:end] = sorted(hits[start:end], key=lambda hit: order[hit[1]])
         return hits
 
-    def document_prior(self, doc: int, is_new: bool) -> float:
-        """Return the query-independent part of a page's factor, with recency if the query asks for new pages."""
+    def document_prior(self, doc: int, period: Period) -> float:
+        """Return the query-independent part of a page's factor, and how well the page fits the wanted time."""
         columns = self.columns
         prior = document_prior(self.weights, columns.host[doc], columns.address[doc], columns.quality[doc])
-        return prior + self.weights.fresh * self.recency(doc) if is_new else prior
+        return prior + self.weights.fresh * self.freshness(doc, period) if period != ANY_TIME else prior
 
-    def recency(self, doc: int) -> float:
-        """Return how recent a page is, in [0, 1]."""
-        return recency(self._newest_day - self.columns.day[doc])
+    def freshness(self, doc: int, period: Period) -> float:
+        """Return how well a page fits the time that a query wants, in [0, 1].
+
+        It is the page's recency if recent pages are wanted. Otherwise it is 1 for a page whose own publication date
+        is in a year that the query names, and 0 for others.
+        """
+        day = self.columns.day[doc]
+        if period.is_recent:
+            return recency(self._newest_day - day)
+        return float(int(format_day(day)[:4]) in period.years and is_published(self.read_record(doc)))
 
     @cached_property
     def _newest_day(self) -> int:

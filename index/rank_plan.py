@@ -15,7 +15,7 @@ from tantivy import Query
 from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
-from webemu.index.index_reader import SCORE, IndexReader, TantivyHit
+from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period, TantivyHit
 from webemu.index.rank import RERANK_DEPTH, rerank_factor, text_length
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
@@ -30,8 +30,8 @@ class RerankInputs:
     """Hashes of each word's readings and the word's rareness (idf); empty if nothing is reranked."""
     pairs: Pairs = ()
     """Neighbouring words of the query, each pair in its possible spellings."""
-    is_new: bool = False
-    """True if the query asks for recent pages."""
+    period: Period = ANY_TIME
+    """Times that the query wants pages to be from."""
 
 
 NO_RERANKING = RerankInputs()
@@ -104,8 +104,8 @@ class RankPlan:
         reader, inputs = self.reader, self.rerank
         weights, record = reader.weights, reader.read_record
         prior_of = _no_prior
-        if weights.has_prior or inputs.is_new:
-            prior_of = partial(reader.document_prior, is_new=inputs.is_new)
+        if weights.has_prior or inputs.period != ANY_TIME:
+            prior_of = partial(reader.document_prior, period=inputs.period)
         matched_features = match_features([record(doc) for _, doc in hits], inputs.terms, inputs.pairs)
         return [
             rerank_factor(weights, features, prior_of(doc))
@@ -137,13 +137,13 @@ class RankPlan:
         matched = match_features([reader.read_record(doc)], inputs.terms, inputs.pairs)[0]
         multiplier = 1.0
         if is_best:
-            prior = reader.document_prior(doc, inputs.is_new)
+            prior = reader.document_prior(doc, inputs.period)
             multiplier = rerank_factor(reader.weights, matched, prior)
         title, passage, order, passages = matched
         features = {"bm25": score / multiplier, "title": title, "passage": passage, "order": order}
         features["length"] = text_length(passages)
         features |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
-        features |= {"fresh": reader.recency(doc) if inputs.is_new else 0.0, "factor": multiplier}
+        features |= {"fresh": reader.freshness(doc, inputs.period), "factor": multiplier}
         return {name: round(value, 4) for name, value in features.items()}
 
     def matches(self, doc: int) -> bool:

@@ -227,6 +227,11 @@ def read_hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], 
     return Hit(doc, score, url, title, snippet, format_day(day), _decode_language(origin), origin >> 15 == 1)
 
 
+def is_published(record: memoryview) -> bool:
+    """Return True if the day of a record is the publication date that its page states."""
+    return record[_ORIGIN_OFFSET + 1] >> 7 == 1
+
+
 def read_texts(record: memoryview) -> tuple[str, str, list[str]]:
     """Return (url, title, passages) of one record."""
     terms, count, url_bytes, title_bytes, *_ = _HEAD.unpack_from(record)

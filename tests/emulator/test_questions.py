@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.emulator.questions import strip_courtesies, strip_question_words, wants_fresh_results
+from webemu.emulator.questions import find_years, strip_courtesies, strip_question_words, wants_fresh_results
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,16 @@ def test_what_is_new_is_asked_for(question: str) -> None:
 @pytest.mark.parametrize("question", ["electric current", "news agencies", "todays", "collateral", ""])
 def test_other_words_ask_for_nothing_new(question: str) -> None:
     assert not wants_fresh_results(question)
+
+
+@pytest.mark.parametrize(
+    ("query", "years"),
+    [
+        ("python release notes 2022", {2022}),
+        ("olympics 2012 or 2016?", {2012, 2016}),
+        ("RFC 2049x, version 2022.1, 2022-03-01, 1789, port 2048", set()),
+        ("", set()),
+    ],
+)
+def test_years_that_stand_alone_are_found(query: str, years: set[int]) -> None:
+    assert find_years(query) == years

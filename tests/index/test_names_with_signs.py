@@ -1,4 +1,7 @@
-"""Names with signs are found as they are typed, and in the other spelling that people use."""
+"""Names with signs are found as they are typed, and in the other spelling that people use; so are numbers."""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -22,12 +25,31 @@ PAGES = {
 }
 
 
+NUMBERS = {
+    "tower": "The tower is 1,500 metres high",
+    "hut": "The tower is 15 metres high, of 1 m and 500 bricks",
+    "city": "A city with 2.5 million people",
+    "village": "A city with 2 people and 5 million mice",
+    "disk": "A disk of 16 GB",
+    "tape": "A disk of 61 GB, for 16 people",
+}
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    root = tmp_path_factory.mktemp("names")
+    return open_pages(tmp_path_factory.mktemp("names"), PAGES)
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return open_pages(tmp_path_factory.mktemp("numbers"), NUMBERS)
+
+
+def open_pages(root: Path, texts: Mapping[str, str]) -> World:
+    """Return a world with a page for each text."""
     pages = [
         CaptureSpec(f"https://{name}.example/", html("A page", FILLER * 3, text, FILLER))
-        for name, text in PAGES.items()
+        for name, text in texts.items()
     ]
     ingest(root / "c", write(root / "a.warc.gz", pages))
     return open_world(root / "c")
@@ -67,6 +89,39 @@ def test_the_page_is_found_first(world: World, query: str, first: str) -> None:
 )
 def test_names_come_last(text: str, names: str) -> None:
     assert add_names(text) == f"{text} {names}".strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1,500 metres", "1500 1500m"),
+        ("5 GB, 5-kilometre walk", "5kilometre 5gb 5km"),
+        ("5GB", ""),
+        ("1.5 million, $2bn, 0.25 thousand", "1500000 2000000000 250"),
+        ("20% or 20 percent at 21.5 °C", "20percent 20percent 21d5c"),
+        ("100 km/h", "100km"),
+        ("1,000,000.50 or 1'000'000", "1000000"),
+        ("v1.5 m, 1.2.3 s, 12,5 km, 10 mice, 1 the, x5 m, 1.2345 thousand", ""),
+    ],
+)
+def test_numbers_make_words_in_one_spelling(text: str, words: str) -> None:
+    assert add_names(text) == f"{text} {words}".strip()
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("tower 1500 m", "tower"),
+        ("tower of 1,500 meters", "tower"),
+        ("1500m tower", "tower"),
+        ("city with 2.5 million people", "city"),
+        ("city with 2500000 people", "city"),
+        ("disk of 16GB", "disk"),
+        ("disk of 16 gigabytes", "disk"),
+    ],
+)
+def test_numbers_are_found_in_other_spellings(numbers: World, query: str, first: str) -> None:
+    assert numbers.search(Query(query)).hits[0].url == f"https://{first}.example/"
 
 
 def test_phrases_are_as_they_were() -> None:

@@ -64,7 +64,7 @@ def test_a_record_tells_what_of_a_query_it_has() -> None:
     assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0, 2)
     assert agreed("harbour of velmora")[2] == 1.0
     assert agreed("velmora of harbour")[2] == 0.0
-    assert agreed("harbour lighthouse")[1] == 0.5  # far apart
+    assert agreed("harbour lighthouse")[1] == 0.75  # in neighbouring passages
     assert agreed("zebra") == (0.0, 0.0, 0.0, 2)
 
 
@@ -194,6 +194,12 @@ def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
     assert years_of_hits("harbour velmora dredged") == ["0", "1", "2"]
     assert years_of_hits("latest harbour velmora dredged") == ["1", "2", "0"]
     assert years_of_hits("Latest harbour velmora dredged", "plain") == ["0", "1", "2"]
+    assert years_of_hits("harbour velmora dredged 2021") == ["2", "0", "1"]
+    assert (
+        years_of_hits("harbour velmora dredged 2021.5")
+        == years_of_hits("harbour velmora dredged 1821")
+        == ["0", "1", "2"]
+    )
     explanation = world.search(Query("latest harbour", explain=True)).explanations[0]
     assert 0.5 < explanation["fresh"] <= 1
 
