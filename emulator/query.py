@@ -150,7 +150,7 @@ def parse_query(text: str, is_strict: bool = False) -> ParsedQuery:
         text = text.replace("..", " ")
     if not _OPERATOR_PATTERN.search(text):
         return ParsedQuery(words=" ".join(text.split()))
-    builder = _QueryBuilder(None if is_strict else find_exclusions(text))
+    builder = _QueryBuilder(None if is_strict else find_exclusions(text) if "-" in text else frozenset())
     if _GROUP_PATTERN.search(text):
         builder.add_nodes(text, parse_groups(text))
     else:

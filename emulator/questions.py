@@ -70,7 +70,8 @@ def strip_question_words(words: Sequence[str]) -> Sequence[str]:
 
 
 _FRESHNESS_PATTERN = re.compile(
-    r"\b(?:latest|newest|most recent|recent|recently|breaking news|today|this (?:week|month|year)|up[- ]to[- ]date"
+    r"\b(?=[lnmrbtuadúh])(?:latest|newest|most recent|recent|recently|breaking news|today|this (?:week|month|year)"
+    r"|up[- ]to[- ]date"
     r"|neueste[nrs]?|aktuelle[nrs]?|heute|derni[eè]res nouvelles|r[eé]cente?s?|aujourd.hui|[uú]ltimas noticias"
     r"|recientes?|hoy)\b",
     re.IGNORECASE,

@@ -139,8 +139,9 @@ class World:
     def parse(self, query: Query) -> ParsedQuery:
         """Return the parsed query, with similar words for those that no page has; as typed if the query is strict."""
         parsed = parse_query(query.text, query.is_strict)
-        characters = LONG_CHARACTERS if query.snippet == "long" else parsed.snippet_characters
-        parsed = replace(parsed, snippet_characters=characters, is_dated=query.as_of is not None)
+        if query.snippet == "long" or query.as_of is not None:
+            characters = LONG_CHARACTERS if query.snippet == "long" else 0
+            parsed = replace(parsed, snippet_characters=characters, is_dated=query.as_of is not None)
         return corrected_search.correct_unknown_words(parsed, query, self._speller)
 
     def _run_search(self, query: Query) -> Results:

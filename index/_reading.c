@@ -239,11 +239,11 @@ static void add_to_bits(double *sums, uint64_t mask, double value)
         sums[__builtin_ctzll(mask)] += value;
 }
 
-/* Return the number of the largest sum, the first of equal ones. */
-static uint32_t largest(const double *sums)
+/* Return the number of the largest of the first sums, the first of equal ones. */
+static uint32_t largest(const double *sums, uint32_t count)
 {
     uint32_t number = 0;
-    for (uint32_t one = 1; one < PASSAGES; one++)
+    for (uint32_t one = 1; one < count; one++)
         if (sums[one] > sums[number])
             number = one;
     return number;
@@ -253,9 +253,14 @@ static uint32_t largest(const double *sums)
  * equal floats. */
 static PyObject *agreed(const Record *record, const Wanted *wanted)
 {
-    double single[PASSAGES] = {0}, window[PASSAGES] = {0};
+    double single[PASSAGES], window[PASSAGES];
+    const uint32_t parts = record->parts < PASSAGES ? record->parts : PASSAGES;
+    const uint64_t all = parts < 64 ? ((uint64_t)1 << parts) - 1 : ~(uint64_t)0;
     double total = 0, entitled = 0, order = 0, title = 0, passage = 0;
     uint32_t shared = 0;
+    single[0] = window[0] = 0; /* also where there are no passages */
+    memset(single, 0, parts * sizeof(double));
+    memset(window, 0, parts * sizeof(double));
     for (Py_ssize_t place = 0, one = 0; place < wanted->words; place++) {
         double rareness = wanted->rareness[place];
         int is_in_title = 0;
@@ -269,19 +274,19 @@ static PyObject *agreed(const Record *record, const Wanted *wanted)
             entitled += rareness;
             shared++;
         }
-        add_to_bits(single, mask, rareness);
-        add_to_bits(window, mask | mask << 1 | mask >> 1, rareness);
+        add_to_bits(single, mask & all, rareness);
+        add_to_bits(window, (mask | mask << 1 | mask >> 1) & all, rareness);
     }
-    uint32_t best = largest(window);
+    uint32_t best = largest(window, parts);
     if (window[best] && PySequence_Fast_GET_SIZE(wanted->pairs)
         && (order = share_of_pairs(record, best, wanted->pairs)) < 0)
         return NULL;
     if (total) {
         double part = shared ? (double)shared / (double)record->titled : 0;
         title = shared ? sqrt(entitled / total * (part < 1 ? part : 1)) : 0;
-        passage = (single[largest(single)] + window[best]) / (2 * total);
+        passage = (single[largest(single, parts)] + window[best]) / (2 * total);
     }
-    return Py_BuildValue("dddi", title, passage, order, (int)record->parts);
+    return Py_BuildValue("dddi", title, passage, order, (int)parts);
 }
 
 /* Return (url, title, passage, day) of one record. */

@@ -38,7 +38,7 @@ MAX_PAIRED_WORDS = 32
 """Words of a query, at most, whose neighbouring pairs are looked for in passages."""
 _WORD = re.compile(r"(?:(?<!\S)\.)?\w+(?:(?:\+\+|#)(?!\w))?")
 """A word of a query, with the signs that make it another word: `C#`, `C++`, `.NET`."""
-_SIGNED = re.compile(r"^\.|[#+]$")
+_SIGNED = re.compile(r"(?<!\S)\.|[#+]")
 _JOINING_SIGNS = re.compile(r"[^\s'’-]+")
 
 
@@ -81,6 +81,8 @@ def _word_pairs(text: str) -> tuple[tuple[bytes, ...], ...]:
         signs = text[word.end() : next_word.start()]
         is_joined = bool(_JOINING_SIGNS.fullmatch(signs))
         pairs.append(_spellings(f"{word[0]}{signs}{next_word[0]}" if is_joined else f"{word[0]} {next_word[0]}"))
+    if not _SIGNED.search(text):
+        return tuple(pairs)
     return (*pairs, *[_spellings(word[0]) for word in words if _SIGNED.search(word[0])])
 
 

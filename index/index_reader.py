@@ -7,7 +7,7 @@ It knows neither queries nor rankings: `webemu.index.engine` makes plans of pars
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -103,8 +103,21 @@ class IndexReader:
             shard -= 1
         return self._records[shard][doc - bases[shard]]
 
+    def read_records(self, docs: Iterable[int]) -> list[memoryview]:
+        """Return the result records of pages, as `read_record` does."""
+        bases, shards, last = self._record_bases, self._records, len(self._record_bases) - 1
+        records = []
+        for doc in docs:
+            shard = last
+            while bases[shard] > doc:
+                shard -= 1
+            records.append(shards[shard][doc - bases[shard]])
+        return records
+
     def break_ties(self, hits: list[ScoredDoc]) -> list[ScoredDoc]:
         """Return hits that are sorted by score with equal scores sorted by URL. Changes the list in place."""
+        if len(set(map(SCORE, hits))) == len(hits):  # as in most rankings
+            return hits
         order, end = self.columns.order, 0  # `end`: hits before it are in their final order
         for start in [
             start for start, (score, next_score) in enumerate(pairwise(map(SCORE, hits))) if score == next_score

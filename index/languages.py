@@ -136,7 +136,8 @@ class QueryAnalyzer:
 
     def count_readings(self, text: str) -> dict[Readings, int]:
         """Return the words of a query that count, each as its readings, with how often the query has it."""
-        text = _JOINED_WORDS.sub(self._split_unknown, text)
+        if text != text.lower():
+            text = _JOINED_WORDS.sub(self._split_unknown, text)
         query_words = split_words(normalize_text(add_names(text)))
         guessed = guess_languages(query_words)
         languages = self._choose_languages(query_words, guessed)

@@ -10,9 +10,10 @@ sources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import log
+from operator import add
 
 from webemu.index.record_reader import MAX_PASSAGES, Features
 
@@ -20,7 +21,8 @@ HALF_RECENCY_DAYS = 365
 """Days of a year, after which recency is a half."""
 RERANK_DEPTH = 20
 """Number of best pages that the second stage reorders."""
-_LENGTHS = (0.0, *(log(passages) / log(MAX_PASSAGES) for passages in range(1, MAX_PASSAGES + 1)))
+LENGTHS = (0.0, *(log(passages) / log(MAX_PASSAGES) for passages in range(1, MAX_PASSAGES + 1)))
+"""Length of a text on a logarithmic scale, in [0, 1], by the number of passages in its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +84,17 @@ FLAT_BM25 = Weights(title=1, anchors=0, named=0.0, together=0.0, ordered=0.0, fr
 """Weights of flat BM25: titles count once, link texts and the second stage not at all."""
 
 
-def rerank_factor(weights: Weights, features: Features, prior: float) -> float:
-    """Return the factor by which BM25 is multiplied; `prior` is what `document_prior` returns."""
-    title, passage, order, passages = features
-    evidence = weights.named * title + weights.together * passage + weights.ordered * order
-    return 1.0 + evidence + weights.long * text_length(passages) + prior
-
-
-def text_length(passages: int) -> float:
-    """Return the length of a text on a logarithmic scale in [0, 1], by the number of passages in its record."""
-    return _LENGTHS[min(passages, MAX_PASSAGES)]
+def rerank_factors(
+    weights: Weights, matched_features: Sequence[Features], priors: Iterable[float] | None = None
+) -> list[float]:
+    """Return the factors by which BM25 is multiplied; `priors` are what `document_prior` returns, None if all are 0."""
+    named, together, ordered, long = weights.named, weights.together, weights.ordered, weights.long
+    # One expression for all pages, since it is computed for twenty of every search.
+    factors = [
+        1.0 + named * title + together * passage + ordered * order + long * LENGTHS[passages]
+        for title, passage, order, passages in matched_features
+    ]
+    return factors if priors is None else list(map(add, factors, priors))
 
 
 def document_prior(weights: Weights, host: float, address: float, quality: float) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from tantivy import Query
 
@@ -16,7 +15,7 @@ from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
 from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period, TantivyHit
-from webemu.index.rank import RERANK_DEPTH, rerank_factor, text_length
+from webemu.index.rank import LENGTHS, RERANK_DEPTH, rerank_factors
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
@@ -102,15 +101,12 @@ class RankPlan:
     def rerank_factors(self, hits: Sequence[ScoredDoc]) -> list[float]:
         """Return the factor by which the second stage multiplies each hit's score, 1 or more."""
         reader, inputs = self.reader, self.rerank
-        weights, record = reader.weights, reader.read_record
-        prior_of = _no_prior
-        if weights.has_prior or inputs.period != ANY_TIME:
-            prior_of = partial(reader.document_prior, period=inputs.period)
-        matched_features = match_features([record(doc) for _, doc in hits], inputs.terms, inputs.pairs)
-        return [
-            rerank_factor(weights, features, prior_of(doc))
-            for (_, doc), features in zip(hits, matched_features, strict=True)
-        ]
+        records = reader.read_records([doc for _, doc in hits])
+        matched_features = match_features(records, inputs.terms, inputs.pairs)
+        priors = None
+        if reader.weights.has_prior or inputs.period != ANY_TIME:
+            priors = [reader.document_prior(doc, inputs.period) for _, doc in hits]
+        return rerank_factors(reader.weights, matched_features, priors)
 
     def render_hit(self, doc: int, score: float, passage_mask: int = 0) -> Hit:
         """Return what a result shows of a page: title, snippet, date.
@@ -138,10 +134,10 @@ class RankPlan:
         multiplier = 1.0
         if is_best:
             prior = reader.document_prior(doc, inputs.period)
-            multiplier = rerank_factor(reader.weights, matched, prior)
+            (multiplier,) = rerank_factors(reader.weights, [matched], [prior])
         title, passage, order, passages = matched
         features = {"bm25": score / multiplier, "title": title, "passage": passage, "order": order}
-        features["length"] = text_length(passages)
+        features["length"] = LENGTHS[passages]
         features |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
         features |= {"fresh": reader.freshness(doc, inputs.period), "factor": multiplier}
         return {name: round(value, 4) for name, value in features.items()}
@@ -157,8 +153,3 @@ def _count_untied(hits: Sequence[TantivyHit]) -> int:
     while end and hits[end - 1][0] == last_score:
         end -= 1
     return end
-
-
-def _no_prior(doc: int) -> float:
-    """Return a document prior of 0, for weights that have none."""
-    return 0.0

@@ -39,7 +39,9 @@ def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> Features:
     term_hashes, masks = _hash_tables(record, count)
     title = set(record[len(record) - 2 * title_term_count :].cast("H")) if title_term_count else set()
     total, title_weight, title_words = 0.0, 0.0, 0
-    single, window = [0.0] * MAX_PASSAGES, [0.0] * MAX_PASSAGES
+    passages = min(parts, MAX_PASSAGES)
+    all_passages = (1 << passages) - 1
+    single, window = [0.0] * (passages or 1), [0.0] * (passages or 1)
     for hashes, rareness in terms:
         total += rareness
         if not title.isdisjoint(hashes):
@@ -50,8 +52,8 @@ def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> Features:
             index = bisect_left(term_hashes, term_hash)
             if index < count and term_hashes[index] == term_hash:
                 mask |= masks[index]
-        _add_to_bits(single, mask, rareness)
-        _add_to_bits(window, mask | mask << 1 | mask >> 1, rareness)
+        _add_to_bits(single, mask & all_passages, rareness)
+        _add_to_bits(window, (mask | mask << 1 | mask >> 1) & all_passages, rareness)
     best_window = max(window)
     order = 0.0
     if pairs and best_window:
@@ -62,18 +64,17 @@ def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> Features:
         passage_text = bytes(record[text_at + start : text_at + end]).lower()
         order = sum(any(_contains_word(passage_text, form) for form in pair) for pair in pairs) / len(pairs)
     if not total:
-        return 0.0, 0.0, order, parts
+        return 0.0, 0.0, order, passages
     return (
         sqrt(title_weight / total * min(1.0, title_words / title_term_count)) if title_words else 0.0,
         (max(single) + best_window) / (2 * total),
         order,
-        parts,
+        passages,
     )
 
 
 def _add_to_bits(sums: list[float], mask: int, value: float) -> None:
     """Add a value to the sum of every passage in a mask."""
-    mask &= (1 << MAX_PASSAGES) - 1
     while mask:
         sums[(mask & -mask).bit_length() - 1] += value
         mask &= mask - 1

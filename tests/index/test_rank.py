@@ -19,7 +19,7 @@ from webemu.index.catalog import Catalog
 from webemu.index.evaluation.held_out import is_held_out
 from webemu.index.manifest import read_manifest
 from webemu.index.open import open_snapshot, open_world
-from webemu.index.rank import FLAT_BM25, RERANK_DEPTH, Weights, document_prior, rerank_factor, text_length
+from webemu.index.rank import FLAT_BM25, LENGTHS, RERANK_DEPTH, Weights, document_prior, rerank_factors
 from webemu.index.record_reader import MAX_PASSAGES, Features
 from webemu.index.records import analyze_text, encode_record, hash_term, match_features
 
@@ -46,10 +46,11 @@ def test_shares_of_titles_are_between_nothing_and_all() -> None:
 def test_a_factor_is_bounded_by_its_weights() -> None:
     weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125, long=0.5)
     nothing, everything = (0.0, 0.0, 0.0, 0), (1.0, 1.0, 1.0, MAX_PASSAGES)
-    assert rerank_factor(weights, nothing, document_prior(weights, 0, 0, 0)) == 1
-    assert rerank_factor(weights, everything, document_prior(weights, 1, 1, 1)) == 5.5
-    assert rerank_factor(FLAT_BM25, everything, document_prior(FLAT_BM25, 1, 1, 1)) == 1
-    assert [text_length(passages) for passages in (0, 1, 8, MAX_PASSAGES, 65_535)] == [0, 0, 0.5, 1, 1]
+    priors = [document_prior(weights, one, one, one) for one in (0, 1)]
+    assert rerank_factors(weights, [nothing, everything], priors) == [1, 5.5]
+    assert rerank_factors(weights, [nothing, everything]) == [1, 5]
+    assert rerank_factors(FLAT_BM25, [everything], [document_prior(FLAT_BM25, 1, 1, 1)]) == [1]
+    assert [LENGTHS[passages] for passages in (0, 1, 8, MAX_PASSAGES)] == [0, 0, 0.5, 1]
 
 
 def test_a_record_tells_what_of_a_query_it_has() -> None:
