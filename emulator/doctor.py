@@ -1,4 +1,5 @@
-"""The command `webemu doctor`: looks at what webemu needs here, and says what to do about what is missing.
+"""The command `webemu doctor`: looks at what webemu needs here, and says what to do about what is missing; accounts for
+the records of a file.
 
 Every check is a function that returns findings and never raises. Packages of other rooms are imported by name when a
 check runs, so that the command also works where they are what is missing.
@@ -11,6 +12,7 @@ import platform
 import shutil
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -52,13 +54,22 @@ class CheckResult(NamedTuple):
 
 
 def doctor(
+    file: Annotated[str | None, typer.Argument(help="Archive whose records are accounted for, one by one.")] = None,
     root: RootOption = None,
+    losses: Annotated[bool, typer.Option("--losses", help="With FILE: only records that lost something.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Look at Python, packages, the network namespaces of `webemu run`, limits, disk and collections.
 
     Says what to do about what is missing. Exit status 1 if something fails.
+
+    With FILE it says instead what `webemu ingest FILE` makes of every record, and why; nothing is ingested.
+
+    webemu doctor crawl.warc.gz --losses
     """
+    if file is not None:
+        _account_for(file, losses, as_json)
+        return
     config = load_config({"root": root})
     has_failed = False
     for check in CHECKS:
@@ -66,6 +77,34 @@ def doctor(
             has_failed |= result.state == "fail"
             print(json.dumps(result._asdict()) if as_json else _format(result))
     raise typer.Exit(1 if has_failed else 0)
+
+
+def _account_for(file: str, only_losses: bool, as_json: bool) -> None:
+    """Print what ingest makes of each record of a file, and the number of records by outcome and reason."""
+    try:
+        inspection = import_module("webemu.ingest.inspection")
+    except ModuleNotFoundError as error:
+        raise EmulatorError(
+            f"reading archives needs the package {error.name!r}, which is not installed",
+            action=extras.install_command(["server"]),
+        ) from error
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for report in inspection.inspect_file(file):
+        outcomes[report.outcome] += 1
+        reasons.update(report.reasons)
+        if only_losses and not report.reasons:
+            continue
+        if as_json:
+            print(json.dumps(report._asdict()))
+        else:
+            print(f"{report.offset:>12} {report.type or '-':<10} {report.outcome:<8} {report.url}".rstrip())
+            if explanation := report.explain():
+                print(f"{'':<24}{explanation}")
+    if not as_json:
+        print(", ".join(f"{outcome} {count:,}" for outcome, count in outcomes.most_common()) or "no record")
+        for reason, count in reasons.most_common():
+            print(f"{count:>12,} {reason}: {inspection.explain_reason(reason)}")
 
 
 def _format(result: CheckResult) -> str:

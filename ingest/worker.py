@@ -16,11 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from webemu.index.record_head import read_target_url
 from webemu.index.schema import MARKER, TABLES
 from webemu.ingest.capture import (
     CaptureColumns,
@@ -38,6 +39,8 @@ CPU_SECONDS = 60
 """CPU seconds for one record. A slower one kills its worker (SIGPROF) and is then ingested without its text."""
 UNREADABLE = "unreadable"
 """Container format of a source that is of no known format."""
+RECORD_LIST = "records.jsonl"
+"""File of a staging folder that lists every record and every drop, in the order of reading."""
 _MAX_EARLY_RECORDS = 4096
 """Request and metadata records that are remembered until their response comes; the oldest is forgotten first."""
 _MAX_ROW_BYTES = 8 << 20
@@ -94,6 +97,8 @@ class Job:
     """Name of the crawl that the file states before the piece."""
     crawl_time: str | None = None
     """WARC-Date of the warcinfo record before the piece."""
+    lists_records: bool = False
+    """True to list every record and drop in the staging folder (`RECORD_LIST`)."""
 
     @property
     def is_readable(self) -> bool:
@@ -163,11 +168,12 @@ class DropCount:
 class DropCounter:
     """Counters of dropped records, by reason."""
 
-    def __init__(self) -> None:
+    def __init__(self, record_list: TextIO | None = None) -> None:
         self.counts: dict[str, DropCount] = {}
         """Drops by reason."""
         self.total_records = 0
         """Dropped records of all reasons."""
+        self._record_list = record_list
 
     def count(self, reason: str, offset: int, size: int = 0, url: str | None = None, records: int = 1) -> None:
         """Count a drop; offset and URL are kept of the first of each reason."""
@@ -175,6 +181,9 @@ class DropCounter:
         drops.records += records
         drops.bytes += size
         self.total_records += records
+        if self._record_list:
+            drop = {"offset": offset, "reason": reason, "bytes": size, "url": url or "", "records": records}
+            self._record_list.write(json.dumps(drop) + "\n")
 
 
 class Worker:
@@ -183,7 +192,8 @@ class Worker:
     def __init__(self, job: Job, staging: Path, on_progress: Callable[[WorkerProgress], None]) -> None:
         self._job = job
         self._on_progress = on_progress
-        self._drop_counter = DropCounter()
+        self._record_list = (staging / RECORD_LIST).open("w") if job.lists_records else None
+        self._drop_counter = DropCounter(self._record_list)
         self._tables = StagingTables(staging)
         self.crawl = job.crawl
         """Name of the crawl that the last warcinfo record states."""
@@ -209,6 +219,9 @@ class Worker:
         except BaseException:
             self._tables.abandon()
             raise
+        finally:
+            if self._record_list:
+                self._record_list.close()
 
     def _read_records(self, path: Path) -> None:
         job = self._job
@@ -254,6 +267,9 @@ class Worker:
 
     def _handle_record(self, record: Record) -> None:
         """Keep, join or count a record, depending on its type."""
+        if self._record_list:
+            line = {"offset": record.offset, "type": record.type, "url": read_target_url(record.headers) or ""}
+            self._record_list.write(json.dumps(line) + "\n")
         if record.type in ("response", "revisit", "resource", "conversion"):
             self._write_pending()
             self._pending_response = (record, self._collect_metadata(record))
