@@ -95,6 +95,10 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "webemu.index.evaluation.command:eval_search",
             "Measure search quality against known relevant pages.",
         ),
+        "compare-serp": (
+            "webemu.index.evaluation.serp_command:compare_serp",
+            "Compare recorded results of a live search service with those of a collection.",
+        ),
         "known-items": (
             "webemu.index.evaluation.known_items_command:known_items",
             "Make queries with known answers from a crawl.",
