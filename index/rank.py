@@ -1,6 +1,7 @@
 """The second stage of ranking: one formula that multiplies the BM25 score of the best pages.
 
-    score = BM25 x (1 + named x title + together x passage + ordered x order + long x length + fresh x recency
+    score = BM25 x (1 + named x title + together x passage + ordered x order
+                      + long x length x passage^2 + fresh x recency
                       + host x host + address x address + quality x quality)
 
 Each feature is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and link texts also count
@@ -56,8 +57,8 @@ class Weights:
     quality: float = 0.0
     """Weight of the text's quality."""
     long: float = 0.3
-    """Weight of the text's length, on a logarithmic scale: BM25, whose parameters are those of short news, divides by
-    the length of reference pages more than is good for them.
+    """Weight of the text's length, on a logarithmic scale, for pages that say the query in one place: BM25 divides by
+    the length of reference pages more than is good for them, but without that condition long pages pass short ones.
     """
 
     @property
@@ -91,7 +92,7 @@ def rerank_factors(
     named, together, ordered, long = weights.named, weights.together, weights.ordered, weights.long
     # One expression for all pages, since it is computed for twenty of every search.
     factors = [
-        1.0 + named * title + together * passage + ordered * order + long * LENGTHS[passages]
+        1.0 + named * title + together * passage + ordered * order + long * LENGTHS[passages] * passage * passage
         for title, passage, order, passages in matched_features
     ]
     return factors if priors is None else list(map(add, factors, priors))
