@@ -7,6 +7,7 @@ type, and `webemu.ingest.formats.detection` finds the format of a file.
 from webemu.ingest.formats.arc import ARC, ARC_GZ
 from webemu.ingest.formats.dumps import JSONL, JSONL_GZ, JSONL_ZST, PARQUET
 from webemu.ingest.formats.format import Format
+from webemu.ingest.formats.har import HAR, HAR_GZ
 from webemu.ingest.formats.wacz import WACZ
 from webemu.ingest.formats.warc import WARC, WARC_GZ, WARC_GZ_ONE_MEMBER, WARC_LZ4, WARC_ZST
 
@@ -20,6 +21,8 @@ FORMATS: tuple[Format, ...] = (
     WARC_LZ4,
     ARC,
     ARC_GZ,
+    HAR,
+    HAR_GZ,
     JSONL,
     JSONL_GZ,
     JSONL_ZST,

@@ -15,6 +15,7 @@ import orjson
 
 from webemu.ingest import dump
 from webemu.ingest.formats.format import CopyTarget, Format, Probe
+from webemu.ingest.formats.har import HAR_START
 from webemu.ingest.formats.members import compress_member
 from webemu.ingest.records import Skip
 from webemu.ingest.rows import DAMAGED_PARQUET, Row, parse_lines, read_parquet
@@ -25,7 +26,9 @@ _JSON_OBJECT_START = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
 
 
 def _begins_object(probe: Probe) -> bool:
-    """True if the first line is a JSON object, or if the part of it that is here begins like one."""
+    """True if the first line is a JSON object, or if what is here of it begins like one; a HAR is none of rows."""
+    if HAR_START.match(probe.start):
+        return False
     line, end, _ = probe.text.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if not end:
         return bool(_JSON_OBJECT_START.match(line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -149,6 +150,22 @@ def _lines() -> list[bytes]:
     return [json.dumps({"url": f"http://{n}.example/", "text": text}).encode() + b"\n" for n, text in enumerate(texts)]
 
 
+def _har() -> bytes:
+    """The records as a browser saves them: texts as they are, everything else in base64."""
+    entries = []
+    for number, body in enumerate(bodies()):
+        try:
+            content = {"size": len(body), "mimeType": "text/html", "text": body.decode("ascii")}
+        except UnicodeDecodeError:
+            text = base64.b64encode(body).decode()
+            content = {"size": len(body), "mimeType": "text/html", "text": text, "encoding": "base64"}
+        headers = [{"name": "Content-Type", "value": "text/html"}]
+        response = {"status": 200, "statusText": "OK", "headers": headers, "content": content}
+        request = {"method": "GET", "url": f"http://{number}.example/"}
+        entries.append({"startedDateTime": "2024-11-30T12:00:00.5Z", "request": request, "response": response})
+    return json.dumps({"log": {"version": "1.2", "entries": entries}}, indent=1).encode()
+
+
 def _parquet() -> bytes:
     rows = [json.loads(line) for line in _lines()]
     target = io.BytesIO()
@@ -177,6 +194,8 @@ CONTAINERS: dict[str, Container] = {
     "wacz": _wacz(seekable=True),
     "wacz, streamed": _wacz(seekable=False),
     "wacz, deflated": _wacz(seekable=True, method=zipfile.ZIP_DEFLATED),
+    "har": Container(_har(), (), "har"),
+    "har.gz": Container(gzip.compress(_har(), mtime=0), (), "har.gz"),
     "jsonl": _joined(_lines(), "jsonl"),
     "jsonl.gz": Container(gzip.compress(b"".join(_lines()), mtime=0), (), "jsonl.gz"),
     "jsonl.gz, a member a row": _joined([flawed.packed(one) for one in _lines()], "jsonl.gz"),
