@@ -25,8 +25,8 @@ _MAX_NAMES = 20
 SourcesArgument = Annotated[
     list[str],
     typer.Argument(
-        help="WARC, ARC, WET or WACZ files, folders, globs, dumps of texts (JSONL, Parquet), *.paths(.gz) lists, or"
-        " URLs of these."
+        help="WARC, ARC, WET, WACZ or HAR files, folders, globs, dumps of texts (JSONL, Parquet), *.paths(.gz) lists,"
+        " or URLs of these."
     ),
 ]
 CollectionOption = Annotated[str | None, typer.Option(help="Collection to add to; created if new. [default: default]")]

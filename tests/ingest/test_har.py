@@ -20,14 +20,14 @@ PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 def entry(url: str, text: str | None = "", *, method: str = "GET", status: int = 200, **content: Any) -> dict[str, Any]:
     """Return an entry; `content` are further members of the response's content."""
-    held = {"size": len(text or "x"), "mimeType": "text/html", **content} | ({} if text is None else {"text": text})
+    members = {"size": len(text or "x"), "mimeType": "text/html", **content} | ({} if text is None else {"text": text})
     headers = [
-        {"name": "Content-Type", "value": f"{held['mimeType']}; charset=iso-8859-1"},
+        {"name": "Content-Type", "value": f"{members['mimeType']}; charset=iso-8859-1"},
         {"name": "content-encoding", "value": "br"},
         {"name": ":status", "value": "200"},
         {"name": "X-Note", "value": "one\r\nX-Evil: two"},
     ]
-    response = {"status": status, "statusText": "OK", "headers": headers, "content": held}
+    response = {"status": status, "statusText": "OK", "headers": headers, "content": members}
     request = {"method": method, "url": url}
     return {"startedDateTime": "2024-11-30T13:00:00.123+01:00", "request": request, "response": response}
 
