@@ -50,7 +50,7 @@ _UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling 
 _ZEROS = {"thousand": 3, "million": 6, "billion": 9, "bn": 9, "trillion": 12}
 _QUANTITY = re.compile(
     r"(?<![\w.,])(?P<digits>\d{1,3}(?:[,'’]\d{3})+|\d{1,15})(?:\.(?P<decimals>\d{1,6}))?(?![\d.,]\w)"
-    r"(?:(?P<gap>[\s-]?)(?P<unit>%|°?[A-Za-z]{1,12})(?!\w))?"
+    r"(?:[\s-]?(?P<unit>%|°?[A-Za-z]{1,12})(?!\w))?"
 )
 """A number, and the word or sign behind it. A dot or comma before or behind it makes it a part of something else."""
 _WORDS = sorted([*_UNITS, *_ZEROS], key=len, reverse=True)
@@ -79,4 +79,4 @@ def list_quantities(text: str) -> Iterator[str]:
             if word != match[0].lower().replace("-", ""):  # a hyphen makes this word already
                 yield word
         elif len(decimals) <= _ZEROS.get(unit, -1):
-            yield f"{digits}{decimals}".lstrip("0").ljust(1, "0") + "0" * (_ZEROS[unit] - len(decimals))
+            yield str(int(f"{digits}{decimals}") * 10 ** (_ZEROS[unit] - len(decimals)))

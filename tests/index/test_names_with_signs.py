@@ -97,7 +97,7 @@ def test_names_come_last(text: str, names: str) -> None:
         ("1,500 metres", "1500 1500m"),
         ("5 GB, 5-kilometre walk", "5kilometre 5gb 5km"),
         ("5GB", ""),
-        ("1.5 million, $2bn, 0.25 thousand", "1500000 2000000000 250"),
+        ("1.5 million, $2bn, 0.25 thousand, 0 million", "1500000 2000000000 250 0"),
         ("20% or 20 percent at 21.5 °C", "20percent 20percent 21d5c"),
         ("100 km/h", "100km"),
         ("1,000,000.50 or 1'000'000", "1000000"),
