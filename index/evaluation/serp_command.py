@@ -55,7 +55,9 @@ def compare_serp(
     for reason, count in sorted(serp_log.dropped.items()):
         print(f"{count:,} lines of {log} were left out: {reason}", file=sys.stderr)
     if not serp_log.searches:
-        raise BadRequest(f"{log} has no recorded search", action="give lines such as {'query': ..., 'organic': [...]}")
+        raise BadRequest(
+            f"{log} has no recorded search", action='give lines such as {"query": "...", "organic": [...]}'
+        )
     searches = tqdm(serp_log.searches, unit="query", leave=False, disable=None)
     comparisons = list(
         compare_searches(searches, lambda text, count: _search(world, text, count), world.has_url, depth)

@@ -32,14 +32,16 @@ def format_table(comparisons: Sequence[SerpComparison]) -> list[str]:
     """Return the lines of the table: measures with intervals, then lengths, times and domains of both sides."""
     lines = [f"{len(comparisons):,} queries"]
     for name, meaning, value in MEASURES:
-        figure = mean_with_interval([value(one) for one in comparisons], name)
+        figure = mean_with_interval([value(comparison) for comparison in comparisons], name)
         lines.append(f"{name:<10} {figure.mean:.3f} [{figure.low:.3f} {figure.high:.3f}]   {meaning}")
-    sides = ([one.live for one in comparisons], [one.local for one in comparisons])
+    sides = ([comparison.live for comparison in comparisons], [comparison.local for comparison in comparisons])
     lines.append(f"{'':<28}{'live':>10}{'here':>10}")
     lines.append(_format_row("results of a query", *(f"{fmean(map(len, side)):.1f}" for side in sides)))
     lines.append(_format_row("characters of a snippet", *map(_mean_characters, sides)))
-    live_times = [one.live_milliseconds for one in comparisons if one.live_milliseconds is not None]
-    times = (live_times, [one.local_milliseconds for one in comparisons])
+    live_times = [
+        comparison.live_milliseconds for comparison in comparisons if comparison.live_milliseconds is not None
+    ]
+    times = (live_times, [comparison.local_milliseconds for comparison in comparisons])
     lines.append(_format_row("milliseconds (median)", *(f"{median(side):.1f}" if side else "-" for side in times)))
     live_domains, local_domains = map(count_domains, sides)
     totals = [sum(side.values()) or 1 for side in (live_domains, local_domains)]
@@ -55,8 +57,8 @@ def list_missing(comparisons: Iterable[SerpComparison]) -> list[str]:
     """Return the URLs of live results that the collection lacks, each once, in order: input of `webemu pick --urls`."""
     missing = (
         result.url
-        for one in comparisons
-        for result, is_captured in zip(one.live, one.captured, strict=True)
+        for comparison in comparisons
+        for result, is_captured in zip(comparison.live, comparison.captured, strict=True)
         if not is_captured
     )
     return list(dict.fromkeys(missing))
