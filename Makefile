@@ -92,7 +92,7 @@ check: lint types
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client rl benchmarks scripts tests
+	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client recorder rl benchmarks scripts tests
 
 types: $(DEV)
 	$(BIN)/mypy

@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException
 
 from webemu.api.http.errors import render_error_response, run_app_safely
 from webemu.api.http.listener_rules import RULES
+from webemu.api.http.request import Request
 from webemu.api.http.response import ApiResponse, Receive, Scope, Send, send_response
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
@@ -33,7 +34,7 @@ from webemu.api.proxy.dns_server import DnsServer
 from webemu.api.proxy.protocol_sniffer import ProxyHooks
 from webemu.api.runtime.batch_sharing import peers_folder as siblings_folder
 from webemu.api.runtime.cache import Cache
-from webemu.api.runtime.live_snapshot import READER, LiveSnapshot
+from webemu.api.runtime.live_snapshot import READER, LiveSnapshot, has_exchanges
 from webemu.api.runtime.load_shedding import WORK_CLOCK
 from webemu.api.runtime.quota import Quota
 from webemu.api.runtime.thread_pool import ThreadPool
@@ -46,14 +47,17 @@ from webemu.api.services.trainer_side import TrainerSide
 from webemu.api.services.web import Web
 from webemu.api.sessions.credentials import SESSION_PREFIX, has_session, strip_session_prefix
 from webemu.api.sessions.handler import SessionHandler
-from webemu.api.sessions.listening import NO_POLICY, open_rules, pin_policies
+from webemu.api.sessions.listening import NO_POLICY, open_rules, pin_policies, read_policy_file
 from webemu.api.sessions.native import ROUTES
 from webemu.api.sessions.routes import SessionRoutes
+from webemu.api.sessions.store import open_fresh_session
 from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import EmulatorError, ServiceRefusal
 from webemu.emulator.ledger import Ledger
 from webemu.emulator.logs import event_extra
+from webemu.emulator.policy import Policy
+from webemu.emulator.session import has_policy_prefix
 from webemu.emulator.world import World
 from webemu.index.kept_texts import FOLDER as VIEWS_FOLDER
 from webemu.index.kept_texts import KeptTexts
@@ -170,6 +174,10 @@ class App:
         door = self if is_for_this_server(scope, self._ports) and not self._web.has_capture(scope) else self._web
         await door(scope, receive, send)
 
+    def has_answer(self, request: Request) -> bool:
+        """True if the collection has the recorded answer to a request to the emulated web."""
+        return self._web.has_answer(request)
+
     def answer_dns(self, packet: bytes, local_address: Address) -> bytes:
         """Return the DNS response to a packet that arrived at `local_address`; empty if none is due."""
         return answer(packet, local_address, self._is_resolvable, self._host_networks)
@@ -283,6 +291,16 @@ def store_policies(config: Config) -> Config:
     if config.policy == config.listen == NO_POLICY:
         return config
     return pin_policies(config, SessionLedger(config.state_folder / "sessions"))
+
+
+def store_run_policy(config: Config) -> Config:
+    """Return the settings of a single run: with a session of its own if the collection has recorded exchanges, since
+    these are replayed in order within a session. Otherwise as `store_policies`, which says what it raises.
+    """
+    if has_policy_prefix(config.policy) or not has_exchanges(config.collection_folder):
+        return store_policies(config)
+    policy = Policy() if config.policy == NO_POLICY else read_policy_file(config.policy)
+    return replace(config, policy=open_fresh_session(policy, SessionLedger(config.state_folder / "sessions")))
 
 
 def from_environment() -> App:

@@ -41,6 +41,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Point agents at it": {
         "env": ("webemu.api.proxy.command:env", "Print shell exports that route programs through the emulated web."),
         "run": ("webemu.api.proxy.run:run", "Run a command in a network that contains only the emulated web."),
+        "record": ("webemu.recorder.command:record", "Run a command on the live web and record it for replay."),
         "ca": ("webemu.api.proxy.command:ca", "Show the certificate authority with which the server terminates TLS."),
         "mcp": (
             "webemu.agent_client.stdio:mcp",

@@ -31,6 +31,7 @@ EXTRAS = {
     "train": "accelerate datasets huggingface_hub peft tensorboard tokenizers torch transformers trl".split(),
     "dense": ["numkong", "numpy", "safetensors", "scipy", "sentence_transformers", "usearch"],
     "measure": ["ir_measures"],
+    "record": ["h2", "httpcore"],
     "ray": ["ray"],
     "gym": ["gymnasium"],
     "openenv": ["openenv"],

@@ -54,6 +54,9 @@ class Ledger(Protocol):
     def start_step(self, session: str, request: bytes) -> StartedStep:
         """Start the next step of a session."""
 
+    def count_repeat(self, session: str, key: str) -> int:
+        """Count a key of exchanges, and return how often the session has counted it before."""
+
     def spend(self, session: str, kind: BudgetKind, limit: int) -> bool:
         """Use one unit of a budget. Return False, and use nothing, if none is left."""
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
 from webemu.emulator.errors import PayloadError
-from webemu.emulator.policy import Policy
+from webemu.emulator.policy import Blocked, Policy
 from webemu.emulator.ports import Column, DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.similar_pages import read_similar
@@ -55,6 +55,8 @@ class BlockChecker:
         self.blocklist = Blocklist(policy.blocked, read_similar(policy.blocked.similar, page_store))
         self.cutoff = None if policy.as_of is None else int(policy.as_of.timestamp())
         """Captures later than this (seconds since the epoch) do not exist; None for no limit."""
+        self.blocks_content = policy.blocked != Blocked()
+        """True if pages are blocked, whenever they were captured."""
         self._page_store = page_store
         self._capture_verdicts: dict[tuple[str, int, str, int], bool] = {}
         self._page_verdicts: dict[int, bool] = {}
@@ -234,6 +236,14 @@ class FilteredPageStore:
             page_store.link_targets,
             page_store.images,
         )
+
+    @property
+    def has_exchanges(self) -> bool:
+        """False if the policy blocks pages: a recorded answer of a service may quote any of them."""
+        return self._page_store.has_exchanges and not self._checker.blocks_content
+
+    def recorded_exchanges(self, key: str) -> list[Capture]:
+        return self._checker.drop_blocked(self._page_store.recorded_exchanges(key)) if self.has_exchanges else []
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files that were begun by the policy's cutoff."""

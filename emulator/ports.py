@@ -135,6 +135,15 @@ class PageStore(Protocol):
         parameters.
         """
 
+    @property
+    def has_exchanges(self) -> bool:
+        """True if there are recorded exchanges."""
+
+    def recorded_exchanges(self, key: str) -> list[Capture]:
+        """Return the responses that were recorded for requests of a key of `webemu.emulator.exchange_keys`, in the
+        order of the recording.
+        """
+
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         """Yield (SURT key, its captures) for keys from `first` to before `last`, in byte order."""
 

@@ -6,13 +6,16 @@ charged once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from webemu.emulator import urls
 from webemu.emulator.cached_world import CachedWorld
 from webemu.emulator.errors import NotCaptured, ServiceRefusal
+from webemu.emulator.exchange_keys import ExchangeKeys
+from webemu.emulator.exchanges import RecordedExchange, find_exchange
 from webemu.emulator.keyed_random import KeyedRandom
 from webemu.emulator.ledger import BudgetKind
 from webemu.emulator.noise import has_ranking_noise, perturb_results, vary_query
@@ -60,15 +63,18 @@ class RequestWorld(World):
         session_random: KeyedRandom,
         request_random: KeyedRandom,
         budget: RequestBudget,
+        count_repeat: Callable[[str], int],
     ) -> None:
         """Wrap a cached world. `session_random` gives values that hold for the whole session, `request_random` those of
-        this request.
+        this request. `count_repeat` counts a key of exchanges in the session, and returns how often it was counted
+        before.
         """
         super().__init__(world.snapshot, world.ranker, world.page_store, {}, world.engines)
         self._cached_world = world
         self._policy = policy
         self._session_random, self._request_random = session_random, request_random
         self.budget = budget
+        self._count_repeat = lru_cache(count_repeat)  # once in a request, however often its answer is tried
         self.weather = draw_weather(policy.weather, request_random)
         """Fault and delay of the request."""
         self._charged: set[tuple[str, str]] = set()
@@ -149,6 +155,23 @@ class RequestWorld(World):
         """Yield the results of a slightly different query, which replace right ones."""
         text = vary_query(query.text, [hit.title for hit in hits], query_random)
         yield from self._cached_world.search(replace(query, text=text, page=1, size=50)).hits
+
+    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind) -> RecordedExchange | None:
+        """Return the recorded exchange that answers a request, in the order of the recording; the last one then stays.
+
+        Raises: ServiceRefusal if the budget is used up; PayloadError; BlockingIOError if `may_block` is false.
+        """
+        if not self.may_block:
+            raise BlockingIOError
+
+        def choose(key: str, count: int) -> int:
+            self._charge(kind, keys.exact)
+            return min(self._count_repeat(key), count - 1)
+
+        exchange = find_exchange(self.page_store, keys, choose)
+        if exchange and kind == "fetches":
+            self.events.opened_urls.append(exchange.capture.url)
+        return exchange
 
     def view(self, capture: Capture, view: View, wait: bool = True) -> tuple[str, str]:
         """Return (title, content) of a capture. Raises BlockingIOError if it has to be rendered, and `wait` or

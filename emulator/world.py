@@ -20,7 +20,10 @@ from typing import Any, Literal, Self
 from webemu.emulator import cancellation, corrected_search, ranking, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, NotCaptured, ViewUnavailable
+from webemu.emulator.exchange_keys import ExchangeKeys
+from webemu.emulator.exchanges import RecordedExchange, find_exchange
 from webemu.emulator.highlight import Span, match_spans
+from webemu.emulator.ledger import BudgetKind
 from webemu.emulator.matches import build_matches
 from webemu.emulator.media_types import is_html, is_textual
 from webemu.emulator.passage import HitPassages, extract_passage, with_passage
@@ -282,6 +285,18 @@ class World:
     def has_url(self, url: str) -> bool:
         """True if there is a capture of exactly this URL."""
         return bool(self._page_store.exact(urls.parse_user_url(url)))
+
+    @property
+    def has_exchanges(self) -> bool:
+        """True if there are recorded exchanges."""
+        return self._page_store.has_exchanges
+
+    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind) -> RecordedExchange | None:
+        """Return the recorded exchange that answers a request: the latest, outside a session. Raises PayloadError.
+
+        `kind` is the budget of a session that it is charged to.
+        """
+        return find_exchange(self._page_store, keys, lambda _key, count: count - 1)
 
     def captures(self, url: str) -> list[Capture]:
         """Return all captures of a URL, oldest first: its own, else those of the strictest key that has any."""

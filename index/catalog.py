@@ -80,7 +80,9 @@ class Catalog:
                 f"{path} cannot be opened: {str(error).splitlines()[0]}",
                 action="another process, such as `webemu ingest`, may have it open; wait until it ends, then try again",
             ) from error
-        if not read_only:
+        if read_only:
+            self._add_missing_tables()
+        else:
             self._create_tables()
         self._check_version()
 
@@ -88,10 +90,16 @@ class Catalog:
         self.db.execute("CREATE TABLE IF NOT EXISTS meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
         self.db.execute("INSERT OR IGNORE INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         for name, schema in TABLES.items():
-            columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in schema)
-            self.db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+            self.db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({_column_definitions(schema)})")
         self.db.execute(RANKS)
         self.db.execute(_VIEWS)
+
+    def _add_missing_tables(self) -> None:
+        """Let a catalog that an older version wrote have an empty table for each that was added since."""
+        present = list_tables(self.db)
+        for name, schema in TABLES.items():
+            if present and name not in present:
+                self.db.execute(f"CREATE TEMP TABLE {name} ({_column_definitions(schema)})")
 
     def _check_version(self) -> None:
         row = self.db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
@@ -159,6 +167,17 @@ class Catalog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def list_tables(db: duckdb.DuckDBPyConnection, database: str = "") -> set[str]:
+    """Return the names of the tables in an attached database, by default in the current one."""
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = coalesce(?, current_database())"
+    return {name for (name,) in db.execute(query, [database or None]).fetchall()}
+
+
+def _column_definitions(schema: pa.Schema) -> str:
+    """Return the columns of a table in SQL."""
+    return ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in schema)
 
 
 def compact_catalog(folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from webemu.emulator.errors import BadRequest
-from webemu.index.catalog import FILE, Catalog
+from webemu.index.catalog import FILE, Catalog, list_tables
 from webemu.index.manifest import read_manifest, write_manifest
 from webemu.index.rank import Weights
 from webemu.index.removal.rules import FILE as RULES_FILE
@@ -112,7 +112,7 @@ def _copy_catalog(collection: Path, folder: Path, as_of: datetime) -> None:
 
 def _copy_tables(db: duckdb.DuckDBPyConnection, until: int) -> None:
     db.execute(_COPY_CAPTURES.format(until=until))
-    for table in ("pages", "links"):
+    for table in sorted({"pages", "links", "exchanges"} & list_tables(db, "whole")):
         db.execute(_COPY_ROWS.format(table=table))
     db.execute(_COPY_SOURCES.format(until=until))
     db.execute(f"INSERT INTO drops SELECT * FROM whole.drops WHERE reason = '{REMOVED}'")

@@ -1,7 +1,8 @@
 """Session storage in one LMDB for all serving processes: how each session began, what it used, and every step.
 
 Keys are one letter and the session: `p` the record it began with, `t` its usage, `a` and a request how often that was
-sent, `e` and a step its entry, `r` and a URL where it was last shown. A crash of the machine may lose the last seconds;
+sent, `e` and a step its entry, `r` and a URL where it was last shown, `x` and a key of exchanges how often it was
+replayed. A crash of the machine may lose the last seconds;
 a killed process loses nothing.
 """
 
@@ -108,6 +109,14 @@ class SessionLedger:
             txn.put(attempt_key, _COUNT.pack(attempt + 1))
             txn.put(_session_key("t", session), _USAGE.pack(*usage_before._replace(steps=usage_before.steps + 1)))
             return StartedStep(usage_before.steps + 1, attempt, usage_before.bytes)
+
+    def count_repeat(self, session: str, key: str) -> int:
+        """Count a key of exchanges, and return how often the session has counted it before."""
+        with self._transaction(True) as txn:
+            name = _session_key("x", session, key.encode())
+            earlier = int(_COUNT.unpack(txn.get(name) or bytes(4))[0])
+            txn.put(name, _COUNT.pack(earlier + 1))
+            return earlier
 
     def spend(self, session: str, kind: BudgetKind, limit: int) -> bool:
         """Use one unit of a budget; return False and use nothing if it is exhausted."""

@@ -1,9 +1,10 @@
 """URL lookup in LMDB: four levels of URL keys to captures, all URLs in SURT order, and the hosts of the crawl.
 
 Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `l` loose (if that drops anything), `h`
-host, `m` a host's 404 page. An `e` value is the URL and its captures in time order. Values of `c`, `s` and `l` are the
+host, `m` a host's 404 page, `r` a key of recorded exchanges (`webemu.emulator.exchange_keys`), whose value is a list of
+pairs of URL and capture. An `e` value is the URL and its captures in time order. Values of `c`, `s` and `l` are the
 `e` hashes of the URLs that share the key; an `m` value is the hash of a URL of the host that answered 404. The order
-is in keys of the letter `u`: the SURT and the `e` hash. If a SURT is too long for a key, the value holds it all.
+is in keys of the letter `u`, the last one: the SURT and the `e` hash. If a SURT is too long for a key, the value holds it all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import groupby, islice, takewhile
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
+from typing import Any
 from weakref import WeakValueDictionary
 
 import lmdb
@@ -55,13 +57,18 @@ def lookup_key(level: str, text: str) -> bytes:
 
 
 def write_lookup(
-    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], pairs: PairSorter
+    path: Path,
+    rows: Iterable[Row],
+    surts: Iterable[tuple[str, list[str]]],
+    exchanges: Iterable[Row],
+    pairs: PairSorter,
 ) -> tuple[int, int]:
     """Write the lookup file; return the number of distinct URLs and of hosts.
 
     - rows: (url, head, *FIELDS), ordered by URL and time. `head` is None, or [file, offset, length] of the record whose
       HTTP head goes with the payload (revisits)
     - surts: (SURT, URLs that have it), in order
+    - exchanges: (key, url, *FIELDS) of recorded exchanges, ordered by key and time
     - pairs: an empty sorter, which decides the order on disk
     """
     hosts: dict[str, int] = {}
@@ -87,6 +94,11 @@ def write_lookup(
         surt_bytes = surt.encode("utf-8", "surrogatepass")
         for url_hash in hashes:
             pairs.add(_order_key(surt_bytes) + b"\0" + url_hash, surt_bytes if len(surt_bytes) > MAX_SURT else b"")
+    for key, same_key in groupby(exchanges, key=itemgetter(0)):
+        recorded = [[url, capture_fields] for _, url, *capture_fields in same_key]
+        pairs.add(lookup_key("r", str(key)), orjson.dumps(recorded))
+        for url, _ in recorded:
+            hosts.setdefault(urls.host_of(str(url)), 0)
     for name, captures_of in hosts.items():
         pairs.add(lookup_key("h", name), str(captures_of).encode())
     _write_pairs(path, pairs, pairs.map_size)
@@ -201,11 +213,20 @@ class Lookup:
     def _parse_captures(self, value: bytes) -> Iterator[Capture]:
         url, rows = orjson.loads(value)
         for row in rows:
-            row[_FILE] = self._files[row[_FILE]]
-            if len(row) > _HEAD:
-                file, offset, length = row[_HEAD]
-                row[_HEAD] = (self._files[file], offset, length)
-            yield Capture(url, *row)
+            yield self._parse_row(url, row)
+
+    def _parse_row(self, url: str, row: list[Any]) -> Capture:
+        """Return a capture of a URL from its stored values, which are changed."""
+        row[_FILE] = self._files[row[_FILE]]
+        if len(row) > _HEAD:
+            file, offset, length = row[_HEAD]
+            row[_HEAD] = (self._files[file], offset, length)
+        return Capture(url, *row)
+
+    def recorded_exchanges(self, key: str) -> list[Capture]:
+        """Return the responses that were recorded for requests of a key, in the order of the recording."""
+        value = self._read_value(lookup_key("r", key))
+        return [self._parse_row(url, row) for url, row in orjson.loads(value)] if value else []
 
     def iter_urls(self) -> Iterator[str]:
         """Yield every exact URL, in the order of the file (by hash)."""

@@ -83,6 +83,8 @@ class Manifest:
     """Positions in `files` of those that also hold later records, which were cut off (`webemu.index.cut`)."""
     redacted: tuple[int, ...] = ()
     """Positions in `files` of those that also hold records of removed captures (`webemu.index.removal`)."""
+    exchanges: int = 0
+    """Recorded exchanges that answer requests as such (`webemu.emulator.exchange_keys`)."""
     removals: str = ""
     """Hash of the removals that the snapshot is known to honour; empty if there were none."""
     digest: str = ""

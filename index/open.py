@@ -126,6 +126,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
             for number, (name, crawl, path, span) in enumerate(archive_fields)
         ]
         self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
+        self.has_exchanges = manifest.exchanges > 0
         self._bases = manifest.bases
         self._contents = manifest.contents
         self._titles = Titles(folder / TITLES_FOLDER)

@@ -106,6 +106,18 @@ LINKS = pa.schema(
 )
 """Links of pages, with their text."""
 
+EXCHANGES = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("warc_record_offset", pa.int64()),
+        ("exact_key", pa.string()),
+        ("near_key", pa.string()),
+    ]
+)
+"""Captures that answer a request as such: those of recorded runs, and of other methods than GET
+(`webemu.emulator.exchange_keys`).
+"""
+
 DROPS = pa.schema(
     [
         ("source_id", pa.int64()),
@@ -139,6 +151,7 @@ TABLES: dict[str, pa.Schema] = {
     "captures": CAPTURES,
     "pages": PAGES,
     "links": LINKS,
+    "exchanges": EXCHANGES,
     "drops": DROPS,
 }
 """Schema of each table by name."""

@@ -249,7 +249,9 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
         surts = stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
         rows, pairs = _capture_rows(catalog.db), PairSorter(catalog.db)
-        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, pairs)
+        exchanges = _query_int(catalog.db, f"SELECT count(*) FROM ({_EXCHANGES})") // 2
+        exchange_rows = stream_rows(catalog.db, _EXCHANGES)
+        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, exchange_rows, pairs)
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,
@@ -262,6 +264,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         captures=captures,
         urls=urls,
         hosts=hosts,
+        exchanges=exchanges,
         files=_payload_paths(inputs, paths),
         names=_make_distinct([name for name, *_ in archives]),
         crawls=tuple(crawl for _, crawl, *_ in archives),
@@ -352,6 +355,20 @@ LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.war
 LEFT JOIN doc_elsewhere e ON e.source_id = s.source_id AND e.warc_record_offset = s.warc_record_offset
 ORDER BY url, time, kind = 'response', own_source, own_offset
 """
+
+
+_EXCHANGES = """
+SELECT key, c.url, floor(epoch(c.fetch_time))::BIGINT, c.fetch_status, coalesce(c.content_mime_detected, ''),
+       coalesce(c.content_charset, ''), coalesce(c.content_digest, ''), coalesce(c.fetch_redirect, ''),
+       coalesce(c.content_truncated, ''), c.warc_record_type, file_of.file, c.warc_record_offset, c.warc_record_length,
+       coalesce(d.doc, -1), coalesce(c.content_mime_type, ''), coalesce(c.content_languages, '')
+FROM (SELECT source_id, warc_record_offset, unnest([exact_key, near_key]) AS key FROM exchanges) x
+JOIN captures c USING (source_id, warc_record_offset) JOIN file_of ON file_of.source_id = x.source_id
+LEFT JOIN doc_of d ON d.source_id = x.source_id AND d.warc_record_offset = x.warc_record_offset
+WHERE c.fetch_status > 0 AND c.warc_record_type = 'response' AND is_inside(c.url)
+ORDER BY key, c.fetch_time, x.source_id, x.warc_record_offset
+"""
+"""Recorded exchanges by either key, in the order of their recording."""
 
 
 def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:

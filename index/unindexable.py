@@ -71,7 +71,7 @@ def _move_to_drops(db: duckdb.DuckDBPyConnection, rows: list[CaptureRow]) -> Non
             _ADD_DROP,
             [source, len(source_rows), sum(size for _, _, size, _ in source_rows), offsets[0], source_rows[0][3]],
         )
-        for table in ("captures", "pages", "links"):
+        for table in ("captures", "pages", "links", "exchanges"):
             db.execute(f"DELETE FROM {table} WHERE source_id = ? AND warc_record_offset IN ?", [source, offsets])
         db.execute(_RECOUNT_SOURCE, [source])
     db.execute("COMMIT")

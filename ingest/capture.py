@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from webemu.emulator import urls
 from webemu.emulator.errors import PayloadError
+from webemu.emulator.exchange_keys import RECORDING_HEADER, ExchangeKeys, make_keys
 from webemu.index.http import Message, decode_content, split_head
 from webemu.index.payload_digests import matches_any, normalize_digest
 from webemu.index.payloads import MAX_PAYLOAD
@@ -34,6 +35,8 @@ MAX_TITLE = 1000
 TITLE_HEADER = "X-Webemu-Title"
 """Header of a conversion record written by `webemu.ingest.dump` for a page whose title is not its first line."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,20}")
+_API_TYPES = re.compile(r"[/+](?:x-)?(?:nd)?json\b|event-stream")
+"""Media types of answers that services give to programs."""
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 
 
@@ -43,6 +46,8 @@ class RequestMetadata:
 
     method: str | None = None
     """HTTP method of the request record."""
+    exchange: ExchangeKeys | None = None
+    """Keys by which the request finds its response again; None if its URL alone does."""
     charset: str | None = None
     """Encoding that the crawler detected."""
     languages: tuple[tuple[str, str], ...] = ()
@@ -54,6 +59,7 @@ class RequestMetadata:
         """Return both, where fields of `self` take precedence."""
         return RequestMetadata(
             self.method or other.method,
+            self.exchange or other.exchange,
             self.charset or other.charset,
             self.languages or other.languages,
             self.crawl_time or other.crawl_time,
@@ -147,8 +153,9 @@ def parse_request_metadata(record: Record) -> RequestMetadata:
     Charset and languages are those of Common Crawl's metadata records.
     """
     if record.type == "request":
-        method = record.block[:16].split(b" ", 1)[0]
-        return RequestMetadata(method=method.decode() if method.isalpha() and method.isupper() else None)
+        word = record.block[:16].split(b" ", 1)[0]
+        method = word.decode() if word.isalpha() and word.isupper() else None
+        return RequestMetadata(method=method, exchange=_read_exchange(record, method) if method else None)
     if not (record.get("Content-Type") or "").startswith("application/warc-fields"):
         return RequestMetadata()
     fields = parse_warc_fields(record.block)
@@ -160,6 +167,20 @@ def parse_request_metadata(record: Record) -> RequestMetadata:
     if not all(_LANGUAGE.fullmatch(code) for codes in languages for code in codes):
         languages = ()
     return RequestMetadata(charset=fields.get("charset-detected"), languages=languages)
+
+
+def _read_exchange(record: Record, method: str) -> ExchangeKeys | None:
+    """Return the keys of a request record; None if the URL alone tells its response."""
+    url = read_target_url(record.headers)
+    if not url or (method in ("GET", "HEAD") and not record.get(RECORDING_HEADER)):
+        return None
+    head, body = split_head(record.block)
+    headers: dict[bytes, bytes] = {}
+    for name, colon, value in (line.partition(b":") for line in (head or b"").split(b"\n")[1:]):
+        name, value = name.strip().lower(), value.strip()
+        if colon:  # joined as for a request that is served (`webemu.api.http.request`)
+            headers[name] = headers[name] + b", " + value if name in headers else value
+    return make_keys(method, url, headers, body)
 
 
 def read_capture(
@@ -208,6 +229,8 @@ def read_capture(
     if record.type == "conversion" and (title := record.get(TITLE_HEADER)):
         document = replace(document, title=title)
     page = _build_page_columns(document, url, row, metadata, record.type)
+    if page and metadata.exchange and _API_TYPES.search(row["content_mime_detected"] or ""):
+        page = page._replace(searchable=False)  # an answer of a service is no page that a search should find
     return CaptureRows(url, row, page, document.links if record.type != "conversion" else [], drops)
 
 

@@ -116,7 +116,7 @@ class PieceCollector:
             return False
         target.mkdir()
         for number, folder in enumerate(folders):
-            for name in ("captures", "pages", "links"):
+            for name in ("captures", "pages", "links", "exchanges"):
                 # Moved, not merged: the catalog reads all numbered files of a table.
                 (folder / f"{name}.parquet").rename(target / f"{name}.{number:05}.parquet")
         sources = [pq.read_table(folder / "sources.parquet").to_pylist()[0] for folder in folders]

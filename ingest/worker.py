@@ -334,6 +334,10 @@ class Worker:
             self._tables.add("pages", (source, record.offset, *page), 2 * len(capture.page.text))
             for link in capture.links:
                 self._tables.add("links", (source, record.offset, *link), 150)
+        if metadata.exchange:
+            keys = "".join(metadata.exchange).encode()
+            self._content_hash += int.from_bytes(blake2b(keys, digest_size=8).digest(), "big")
+            self._tables.add("exchanges", (source, record.offset, *metadata.exchange), 100)
 
     def _read_capture(self, record: Record, metadata: RequestMetadata) -> CaptureRows:
         """Read a record: without its text if extraction fails, and as a drop if everything fails."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from plain_english import bare_names, bound_names, docstrings, is_fragment
 
-ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl", "benchmarks")
+ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "recorder", "rl", "benchmarks")
 LONGEST_FUNCTION = 50
 """Lines above which a function counts as long."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).parent.parent
-ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl")
+ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "recorder", "rl")
 MAY_IMPORT = {
     "emulator": set(),
     "index": {"emulator"},
@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "worlds": {"emulator"},
     "api": {"emulator"},
     "agent_client": set(),
+    "recorder": {"emulator", "api"},
     "rl": {"agent_client"},
 }
 COMPOSES = {
@@ -40,15 +41,15 @@ KNOWS = {
     "rustworkx": {"index"},
     "lmdb": {"index"},
     "pyarrow": {"index", "ingest", "rl"},
-    "warcio": {"ingest", "worlds"},
+    "warcio": {"ingest", "recorder", "worlds"},
     "fastwarc": {"ingest"},
     "pypdfium2": {"ingest"},
     "selectolax": {"ingest", "index", "rl"},
     "resiliparse": {"ingest", "index"},
     "py3langid": {"ingest"},
     "fastapi": {"api"},
-    "uvicorn": {"api", "rl"},
-    "httpx": {"agent_client", "ingest"},
+    "uvicorn": {"api", "recorder", "rl"},
+    "httpx": {"agent_client", "ingest", "recorder"},
     "openai": {"rl"},
     "torch": {"rl", "index"},
     "sentence_transformers": {"index"},

@@ -9,7 +9,19 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).parents[1]
-ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl", "benchmarks", "scripts", "tests")
+ROOMS = (
+    "emulator",
+    "index",
+    "ingest",
+    "worlds",
+    "api",
+    "agent_client",
+    "recorder",
+    "rl",
+    "benchmarks",
+    "scripts",
+    "tests",
+)
 
 
 def lint(*places: str, cwd: Path = HOUSE) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from webemu.api.app import store_policies
+from webemu.api.app import store_run_policy
 from webemu.api.runtime.live_snapshot import current_id
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
@@ -75,7 +75,7 @@ def run(
     config = load_config({"collection": collection, "root": root, "policy": policy or session})
     try:
         folder = find_collection(config)
-        bound_session = store_policies(config).policy
+        bound_session = store_run_policy(config).policy
     except BadRequest as error:  # a BadRequest would exit with 2, which means that the machine does not allow it
         raise SnapshotError(error.message, action=error.action) from error
     if current_id(folder) is None:

@@ -27,13 +27,14 @@ from webemu.api.runtime.ingest_activity import describe_ingest
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World, WorldHooks
+from webemu.index.manifest import read_manifest
 from webemu.index.open import check_snapshot, current_id, open_snapshot
 from webemu.index.records import READER, describe_reader
 from webemu.index.removal.rules import FILE as REMOVALS_FILE
 from webemu.index.removal.rules import NO_FILE, file_state
 from webemu.index.self_check import SelfCheck
 
-__all__ = ["READER", "LiveSnapshot", "current_id", "describe_reader", "find_problem"]
+__all__ = ["READER", "LiveSnapshot", "current_id", "describe_reader", "find_problem", "has_exchanges"]
 
 log = logging.getLogger("webemu.api")
 
@@ -43,6 +44,12 @@ _SNAPSHOT_ID = re.compile(r"[0-9a-f]{1,64}")
 """Form of a snapshot id."""
 POLL_SECONDS = 1.0
 """Seconds between two checks of CURRENT."""
+
+
+def has_exchanges(collection: Path) -> bool:
+    """True if the snapshot that is served has recorded exchanges; False if there is none."""
+    snapshot = current_id(collection)
+    return snapshot is not None and read_manifest(collection / "snapshots" / snapshot).exchanges > 0
 
 
 def find_problem(collection: Path, snapshot: str) -> tuple[str, str] | None:

@@ -35,6 +35,7 @@ from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.api.runtime.load_shedding import arrival_time, find_refusal
 from webemu.api.runtime.thread_pool import ThreadPool
 from webemu.api.services.origin import rebuild_response
+from webemu.api.services.recordings import has_recorded_answer, mark_unrecorded, replay_exchange
 from webemu.api.services.registry import GENERATED_PAGES, Services
 from webemu.api.sessions.connection_faults import break_connection, render_captcha_page, strip_debug_headers
 from webemu.api.sessions.handler import SessionHandler
@@ -212,7 +213,7 @@ class Web:
         the work ends if the client leaves.
         """
         world = self._live_snapshot.world
-        if self._services.runs_inline(service, request):
+        if self._services.runs_inline(service, request) and not world.has_exchanges:
             world = self._session_handler.worlds.get_sessionless()
             if not world.is_remote:
                 return handler(world, request)
@@ -272,6 +273,15 @@ class Web:
         except EmulatorError:
             return False
 
+    def has_answer(self, request: Request) -> bool:
+        """True if the snapshot answers a request with what was recorded, not with a substitute; False until one is
+        open.
+        """
+        try:
+            return has_recorded_answer(self._live_snapshot.world, request)
+        except EmulatorError:
+            return False
+
     def has_capture(self, scope: Scope) -> bool:
         """True if the very URL was captured; False until a snapshot is open."""
         try:
@@ -290,10 +300,20 @@ async def _read_request(scope: Scope, receive: Receive) -> Request | None:
 
 
 def _serve_service_host(service: Handler, world: World, request: Request) -> Response:
-    """Answer a request to the host of a service: its captured pages come first, the service has the rest."""
+    """Answer a request to the host of a service: what was recorded comes first, then its captured pages; the service
+    has the rest.
+    """
+    if world.has_exchanges:
+        reply = replay_exchange(world, request, "searches")
+        return reply or mark_unrecorded(_serve_service(service, world, request))
+    return _serve_service(service, world, request)
+
+
+def _serve_service(service: Handler, world: World, request: Request) -> Response:
+    """Answer a request to the host of a service with a captured page, else as the service."""
     if request.method in ("GET", "HEAD") and world.has_url(request.url):
-        return answer(world, request)
-    return service(world, request) or answer(world, request)
+        return _answer_from_index(world, request)
+    return service(world, request) or _answer_from_index(world, request)
 
 
 def answer(world: World, request: Request, wait: bool = True) -> Response:
@@ -303,6 +323,15 @@ def answer(world: World, request: Request, wait: bool = True) -> Response:
         EmulatorError: the page cannot be served.
         BlockingIOError: `wait` is False, and the answer needs a disk or long work.
     """
+    if world.has_exchanges:
+        if not wait:
+            raise BlockingIOError
+        return replay_exchange(world, request, "fetches") or mark_unrecorded(_answer_from_index(world, request))
+    return _answer_from_index(world, request, wait)
+
+
+def _answer_from_index(world: World, request: Request, wait: bool = True) -> Response:
+    """Return the response of the emulated web without recorded exchanges. Raises as `answer`."""
     if request.method in ("GET", "HEAD"):
         try:
             return _replay_capture(world, request, wait)

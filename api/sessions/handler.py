@@ -124,7 +124,8 @@ def open_step(arrival: SessionRequest, store: SessionStore, ledger: Ledger, wait
     if session.limits != UNLIMITED:
         accounts.append(Account(session.limits_id, session.limits, ledger.read_usage(session.limits_id).bytes))
     budget = RequestBudget(ledger, accounts)
-    world = RequestWorld(session.world, policy, session.keyed_random, request_random, budget)
+    count_repeat = partial(ledger.count_repeat, session.id)
+    world = RequestWorld(session.world, policy, session.keyed_random, request_random, budget, count_repeat)
     return Step(arrival, request, session, started, world)
 
 

@@ -75,6 +75,13 @@ def save_policy(policy: Policy, ledger: Ledger) -> str:
     return session
 
 
+def open_fresh_session(policy: Policy, ledger: Ledger) -> str:
+    """Return the id of a new session with this policy, which has done nothing yet; store it."""
+    session = OPENED_PREFIX + token_hex(ID_BYTES)
+    ledger.save_session(session, _SessionEntry.create(policy, "").to_json())
+    return session
+
+
 class OpenedSession(TypedDict):
     """Response of `POST /v1/sessions`."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webemu.emulator.errors import CatalogError
-from webemu.index.catalog import FILE, Catalog
+from webemu.index.catalog import FILE, Catalog, list_tables
 from webemu.index.lock import exclusive_lock
 from webemu.index.removal.rules import read_rules, write_rules
 from webemu.index.removal.sweep import sweep_collection
@@ -75,7 +75,7 @@ def _copy_rows(collection: Path, other: Path, sources: list[int]) -> None:
         name = str(other / FILE).replace("'", "''")
         catalog.db.execute(f"ATTACH '{name}' AS other (READ_ONLY)")
         catalog.db.execute("BEGIN TRANSACTION")
-        for table in TABLES:
+        for table in list_tables(catalog.db, "other") & TABLES.keys():
             catalog.db.execute(
                 f"INSERT INTO {table} SELECT * FROM other.{table} WHERE source_id IN (SELECT unnest(?::BIGINT[]))",
                 [sources],

@@ -6,7 +6,7 @@ Calls about one URL go to its partition alone; looser URL keys, hosts and listin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import merge
 from itertools import groupby
 
@@ -75,6 +75,17 @@ class PartitionedPageStore(DocumentConverter):
             if len(batch) < LISTING_BATCH:
                 return
             first = batch[-1][0] + "\0"
+
+    @cached_property
+    def has_exchanges(self) -> bool:
+        """True if a partition has recorded exchanges."""
+        answers = self._client.call_all(methods.HAS_EXCHANGES)
+        return any(answers)
+
+    def recorded_exchanges(self, key: str) -> list[Capture]:
+        """Return the responses that were recorded for requests of a key, in the order of the recording."""
+        captures = self._captures_of_all(methods.RECORDED_EXCHANGES, key)
+        return sorted(captures, key=lambda capture: (capture.time, capture.file, capture.offset))
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files of the collection."""

@@ -83,7 +83,7 @@ def sweep(db: duckdb.DuckDBPyConnection, rules: Rules) -> int:
         deleted_records = _count(db, "covered_record")
         if deleted_records:
             db.execute(_COUNT_DROPS.format(reason=REASON))
-            for table in ("captures", "pages", "links"):
+            for table in ("captures", "pages", "links", "exchanges"):
                 db.execute(_DELETE.format(table=table))
             db.execute(_UPDATE_SOURCES)
         for url in _named_by_drops(db, rules):

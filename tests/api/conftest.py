@@ -50,6 +50,7 @@ class SmallWorld(World):
         return Results(query, page_hits, first + query.size < len(hits), self.snapshot)
 
     is_remote = False
+    has_exchanges = False
 
     def is_slow(self, query: Query) -> bool:
         return False

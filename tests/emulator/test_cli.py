@@ -109,7 +109,7 @@ def test_every_command_says_what_to_install(way: str) -> None:
         lines = err.splitlines()
         assert (code, len(lines)) == (1, 2), (words, err)
         assert "which is not installed" in lines[0]
-        extra = "server,rl" if words[0] == "tasks" else "server"
+        extra = {"tasks": "server,rl", "record": "server,record"}.get(words[0], "server")
         assert lines[1].endswith(f"pip install '.[{extra}]' -c constraints.txt"), words
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.crawls import CaptureSpec, html, write
 from tests.index.here import Here
 from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
+from webemu.emulator.exchange_keys import make_keys
 from webemu.emulator.policy import Blocked, Policy
 from webemu.emulator.policy_filter import apply_policy
 from webemu.emulator.query import ParsedQuery
@@ -28,6 +29,7 @@ from webemu.index.partitions.split import (
 )
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand_sources
+from webemu.recorder.archive import Archive, RecordedRequest, ResponseCopy
 from webemu.worlds import generate
 
 pytestmark = pytest.mark.slow
@@ -44,11 +46,27 @@ FEW = [
 ]
 
 
+API_URL = "https://api.example/search"
+
+
+def write_recording(path: Path) -> None:
+    archive = Archive(path)
+    for second, answer in enumerate((b"first", b"second")):
+        copy = ResponseCopy(200, b"OK", [(b"Content-Type", b"text/plain")], "h2")
+        copy.add(answer)
+        archive.write(
+            RecordedRequest("POST", API_URL, [], b"q=boats", datetime(2024, 3, 1, 12, 0, second, tzinfo=UTC)), copy
+        )
+        copy.close()
+    archive.close()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("split")
     generate(root / "web", seed=3, pages=700)
     write(root / "web" / "few.warc.gz", FEW)
+    write_recording(root / "web" / "tape.warc.gz")
     run(expand_sources([str(root / "web")]).sources, root / "default", 2, quiet=True)
     return root / "default"
 
@@ -228,3 +246,14 @@ def test_a_plan_without_words_gives_urls(whole_world: World, parted: World) -> N
     plan = parted.ranker.plan(ParsedQuery())
     hit = parted.search(Query("river")).hits[0]
     assert plan.render_hit(hit.doc, 0.0).url == hit.url
+
+
+def test_recorded_exchanges(folder: Path, parted: World, whole_world: World) -> None:
+    assert whole_world.has_exchanges
+    assert parted.has_exchanges
+    for key in make_keys("POST", API_URL, {}, b"q=boats"):
+        captures = parted.page_store.recorded_exchanges(key)
+        assert [(one.url, one.time) for one in captures] == [
+            (one.url, one.time) for one in whole_world.page_store.recorded_exchanges(key)
+        ]
+        assert [parted.page_store.payload(one).body for one in captures] == [b"first", b"second"]
