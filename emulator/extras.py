@@ -25,7 +25,7 @@ EXTRAS = {
     "server": (
         "ada_url brotli cryptography dnslib duckdb fastapi fastapi_offline fastwarc html_to_markdown isal jinja2 lmdb"
         " markupsafe orjson prometheus_client psutil py3langid pyarrow pypdfium2 rapidfuzz rensa resiliparse rustworkx"
-        " selectolax starlette surt tantivy tldextract tqdm uvicorn uvloop w3lib warcio zstandard"
+        " selectolax starlette surt tantivy tldextract tqdm uvicorn uvloop w3lib warcio yaml zstandard"
     ).split(),
     "rl": ["extruct", "openai"],
     "train": "accelerate datasets huggingface_hub peft tensorboard tokenizers torch transformers trl".split(),

@@ -4,7 +4,8 @@ Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, 
 host, `m` a host's 404 page, `r` a key of recorded exchanges (`webemu.emulator.exchange_keys`), whose value is a list of
 pairs of URL and capture. An `e` value is the URL and its captures in time order. Values of `c`, `s` and `l` are the
 `e` hashes of the URLs that share the key; an `m` value is the hash of a URL of the host that answered 404. The order
-is in keys of the letter `u`, the last one: the SURT and the `e` hash. If a SURT is too long for a key, the value holds it all.
+is in keys of the letter `u`, the last one: the SURT and the `e` hash. If a SURT is too long for a key, the value holds
+it all.
 """
 
 from __future__ import annotations

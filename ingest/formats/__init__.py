@@ -8,6 +8,7 @@ from webemu.ingest.formats.arc import ARC, ARC_GZ
 from webemu.ingest.formats.dumps import JSONL, JSONL_GZ, JSONL_ZST, PARQUET
 from webemu.ingest.formats.format import Format
 from webemu.ingest.formats.har import HAR, HAR_GZ
+from webemu.ingest.formats.recordings import CASSETTE, SERVICE_LOG, SERVICE_LOG_GZ, SERVICE_LOG_ZST
 from webemu.ingest.formats.wacz import WACZ
 from webemu.ingest.formats.warc import WARC, WARC_GZ, WARC_GZ_ONE_MEMBER, WARC_LZ4, WARC_ZST
 
@@ -23,6 +24,10 @@ FORMATS: tuple[Format, ...] = (
     ARC_GZ,
     HAR,
     HAR_GZ,
+    CASSETTE,
+    SERVICE_LOG,
+    SERVICE_LOG_GZ,
+    SERVICE_LOG_ZST,
     JSONL,
     JSONL_GZ,
     JSONL_ZST,

@@ -17,6 +17,7 @@ from webemu.ingest import dump
 from webemu.ingest.formats.format import CopyTarget, Format, Probe
 from webemu.ingest.formats.har import HAR_START
 from webemu.ingest.formats.members import compress_member
+from webemu.ingest.formats.recordings import JSON_CASSETTE_START, begins_service_log
 from webemu.ingest.records import Skip
 from webemu.ingest.rows import DAMAGED_PARQUET, Row, parse_lines, read_parquet
 from webemu.ingest.unpack import GZIP, PLAIN, ZSTD, Packing
@@ -26,8 +27,10 @@ _JSON_OBJECT_START = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
 
 
 def _begins_object(probe: Probe) -> bool:
-    """True if the first line is a JSON object, or if what is here of it begins like one; a HAR is none of rows."""
-    if HAR_START.match(probe.start):
+    """True if the first line is a JSON object, or if what is here of it begins like one; recordings are none of
+    rows.
+    """
+    if HAR_START.match(probe.start) or JSON_CASSETTE_START.match(probe.start) or begins_service_log(probe):
         return False
     line, end, _ = probe.text.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if not end:

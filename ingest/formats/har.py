@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 
 from webemu.ingest import har
+from webemu.ingest.exchange_records import build_warcinfo
 from webemu.ingest.formats.format import CopyTarget, Format, Probe
 from webemu.ingest.formats.members import compress_member
 from webemu.ingest.records import Skip
@@ -45,7 +46,7 @@ def _copy_entries(path: Path, target: CopyTarget, *, packing: Packing) -> list[S
             raise TypeError
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return [*skips, Skip(DAMAGED_HAR, 0, path.stat().st_size)]
-    target.file.writelines(compress_member(iter((har.build_warcinfo(path.name),))))
+    target.file.writelines(compress_member(iter((build_warcinfo(path.name),))))
     for record in har.iter_records(entries):
         if isinstance(record, Skip):
             skips.append(record)

@@ -152,7 +152,8 @@ def test_windows_has_the_client_and_every_help(tmp_path: Path) -> None:
 
 
 def _module(requirement: str) -> str:
-    return re.split(r"[<>=;[]", requirement)[0].replace("-", "_").lower()
+    name = re.split(r"[<>=;[]", requirement)[0].replace("-", "_").lower()
+    return {"pyyaml": "yaml"}.get(name, name)
 
 
 def test_the_table_of_extras_is_that_of_the_project() -> None:

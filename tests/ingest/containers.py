@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 import zstandard
 from fastwarc.stream_io import Lz4Writer
 
@@ -166,6 +167,30 @@ def _har() -> bytes:
     return json.dumps({"log": {"version": "1.2", "entries": entries}}, indent=1).encode()
 
 
+def _cassette() -> bytes:
+    """The records as vcrpy writes them."""
+    interactions = [
+        {
+            "request": {"method": "GET", "uri": f"http://{number}.example/", "body": None, "headers": {}},
+            "response": {
+                "status": {"code": 200, "message": "OK"},
+                "headers": {"Content-Type": ["text/html"]},
+                "body": {"string": body},
+            },
+            "recorded_at": "2024-11-30T12:00:00Z",
+        }
+        for number, body in enumerate(bodies())
+    ]
+    return yaml.safe_dump({"interactions": interactions, "version": 1}).encode()
+
+
+def _calls() -> list[bytes]:
+    rows = [json.loads(line) for line in _lines()]
+    return [
+        json.dumps({"url": row["url"], "response": row["text"], "time": 1732968000}).encode() + b"\n" for row in rows
+    ]
+
+
 def _parquet() -> bytes:
     rows = [json.loads(line) for line in _lines()]
     target = io.BytesIO()
@@ -201,4 +226,8 @@ CONTAINERS: dict[str, Container] = {
     "jsonl.gz, a member a row": _joined([flawed.packed(one) for one in _lines()], "jsonl.gz"),
     "jsonl.zst": _joined([zstandard.compress(one) for one in _lines()], "jsonl.zst"),
     "parquet": Container(_parquet(), (), "parquet"),
+    "cassette": Container(_cassette(), (), "cassette"),
+    "service-log": Container(b"".join(_calls()), (), "service-log"),
+    "service-log.gz": Container(gzip.compress(b"".join(_calls()), mtime=0), (), "service-log.gz"),
+    "service-log.zst": Container(b"".join(zstandard.compress(one) for one in _calls()), (), "service-log.zst"),
 }

@@ -56,6 +56,8 @@ def check_cut(result: Account, keep: int, container: Container, sound: list[tupl
     is_all_there = bool(got) and not got[-1].get("WARC-Truncated") and len(result.records) > len(ends)
     if result.kind in ("warc", "arc", "jsonl") and is_all_there:
         return  # only the line ends after the last record are gone
+    if result.kind in ("cassette", "service-log") and keep == len(container.data) - 1:
+        return
     assert result.skips, "nothing is said"
     if len(result.records) == len(ends) and container.kind in SPANS:
         assert covers(result.skips, max(ends, default=0), keep)
@@ -90,7 +92,7 @@ def test_a_cut_file_is_accounted_for_to_its_last_byte(name: str, tmp_path: Path)
 DAMAGES = cases(10, 60)
 UNCHECKED = (
     "warc", "arc", "warc.lz4", "warc.lz4 in one frame", "warc.zst", "warc.zst with a dictionary", "jsonl", "jsonl.zst",
-    "har", "parquet",
+    "har", "parquet", "cassette", "service-log", "service-log.zst",
 )  # fmt: skip
 """Containers without checksums: a flipped byte of a payload goes in unseen."""
 

@@ -103,7 +103,11 @@ def urls(path: Path) -> list[str | None]:
     """URLs of the pages of a readable file."""
     items = list(read_records(path))
     assert not [one for one in items if isinstance(one, Skip)]
-    return [one.get("WARC-Target-URI") for one in items if isinstance(one, Record) and one.type != "warcinfo"]
+    return [
+        one.get("WARC-Target-URI")
+        for one in items
+        if isinstance(one, Record) and one.type not in ("warcinfo", "request")
+    ]
 
 
 @pytest.mark.parametrize(("file_format", "name"), SAMPLES, ids=[name for _, name in SAMPLES])

@@ -38,6 +38,7 @@ ENTRIES: list[Any] = [
     entry("https://one.example/old", "", status=301),
     entry("https://one.example/empty", None, size=0),
     entry("https://one.example/api", "{}", method="POST"),
+    entry("https://one.example/api", "", method="OPTIONS"),
     entry("data:text/plain,x", "x"),
     entry("https://one.example/blocked", None, status=0),
     entry("https://one.example/cached", None, status=304),
@@ -63,7 +64,7 @@ def test_every_entry_is_a_record_or_counted() -> None:
     items = list(iter_records(ENTRIES))
     assert [item.reason for item in items if isinstance(item, Skip)] == REASONS
     records = [item for item in items if isinstance(item, bytes)]
-    assert len(records) == 5
+    assert len(records) == 7
     head = records[0].partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[0].split(b"\r\n")
     assert head == [
         b"HTTP/1.1 200 OK",
