@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import parse_qsl
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -91,7 +92,7 @@ class Site(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         answer: dict[str, Any] = {"call": next(self.calls), "length": len(body)}
         if self.headers["Content-Type"].startswith("application/json"):
-            question = json.loads(body)
+            question = json.loads(body) if body else dict(parse_qsl(self.path.partition("?")[2]))
             answer["organic"] = [
                 {"title": question.get("q", ""), "link": "https://shop.example/page", "snippet": "Tea."}
             ]

@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +11,11 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from tests.recorder.sites import BIG, Site, http2_site, plain_and_tls
-from tests.sealed_runs import WEBEMU, needs_network
-from webemu.ingest.run import run as ingest_sources
-from webemu.ingest.sources import expand_sources
+from tests.recorder.recorded_runs import ingest_recordings, lead_to_sites, record, replay
+from tests.recorder.sites import BIG, Site
+from tests.sealed_runs import needs_network
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-HOSTS = ("shop.example", "api.shop.example", "google.serper.dev", "two.example")
 ASK = """
 import hashlib, json, sys, time
 def show(name, status, body): print(name, status, hashlib.sha1(body).hexdigest(), len(body))
@@ -87,31 +84,8 @@ CLIENTS = {"requests": REQUESTS, "httpx": HTTPX, "chromium": BROWSER}
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """Options that lead the names of live sites to loopback."""
-    folder = tmp_path_factory.mktemp("live")
-    with plain_and_tls(folder) as (plain, secure, authority), http2_site(folder) as two:
-        ports = {80: plain, 443: secure}
-        pairs = [f"{host}:{port}:127.0.0.1:{ports[port]}" for host in HOSTS[:-1] for port in ports]
-        pairs += [f"two.example:443:127.0.0.1:{two}", "closed.example:80:127.0.0.1:1"]
-        yield ["--trust", str(authority), *[word for pair in pairs for word in ("--resolve", pair)]]
-
-
-def webemu(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*WEBEMU, *arguments], capture_output=True, text=True, timeout=240)
-
-
-def record(folder: Path, options: list[str], *arguments: str) -> "subprocess.CompletedProcess[str]":
-    where = ["--root", str(folder / "root"), "--collection", "taped", "--out", str(folder / "recordings")]
-    return webemu("record", *where, *options, *arguments)
-
-
-def replay(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    return webemu("run", "--root", str(folder / "root"), "--collection", "taped", "--", *command)
-
-
-def ingest_recordings(folder: Path) -> None:
-    sources = expand_sources([str(folder / "recordings")]).sources
-    ingest_sources(sources, folder / "root" / "taped", 1, quiet=True)
+    with lead_to_sites(tmp_path_factory.mktemp("live")) as options:
+        yield options
 
 
 def read_records(folder: Path) -> list[tuple[str, str, bytes]]:
