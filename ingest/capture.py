@@ -26,6 +26,7 @@ from webemu.index.payloads import MAX_PAYLOAD
 from webemu.index.record_head import parse_message, read_target_url, strip_url
 from webemu.index.schema import MAX_DROP_URL_CHARACTERS, URL_TOO_LARGE, is_url_too_large
 from webemu.ingest.extract import Extracted, extract
+from webemu.ingest.extract.types import Link
 from webemu.ingest.measures import QualityFeatures, measure_quality
 from webemu.ingest.records import Record
 from webemu.ingest.times import UNKNOWN, determine_capture_time, read_time
@@ -35,9 +36,24 @@ MAX_TITLE = 1000
 TITLE_HEADER = "X-Webemu-Title"
 """Header of a conversion record written by `webemu.ingest.dump` for a page whose title is not its first line."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,20}")
+DECLARED_TYPE = "application/x-webemu-page+json"
+"""Content type of a metadata record with what a page of a dump declares: `published`, `language`, `links`."""
 _API_TYPES = re.compile(r"[/+](?:x-)?(?:nd)?json\b|event-stream")
 """Media types of answers that services give to programs."""
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
+
+
+class Declarations(NamedTuple):
+    """Facts about a page of a dump besides its text, as `webemu export` writes them."""
+
+    title: str
+    published: date | None
+    language: str | None
+    headings: str
+    description: str
+    searchable: bool
+    link_density: float
+    links: list[Link]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +70,8 @@ class RequestMetadata:
     """(ISO 639-1, ISO 639-3) codes that the crawler detected, the most frequent in the text first."""
     crawl_time: datetime | None = None
     """Time of the warcinfo record before the response."""
+    declarations: Declarations | None = None
+    """Facts about a page of a dump besides its text."""
 
     def __or__(self, other: RequestMetadata) -> RequestMetadata:
         """Return both, where fields of `self` take precedence."""
@@ -63,6 +81,7 @@ class RequestMetadata:
             self.charset or other.charset,
             self.languages or other.languages,
             self.crawl_time or other.crawl_time,
+            self.declarations or other.declarations,
         )
 
 
@@ -156,6 +175,8 @@ def parse_request_metadata(record: Record) -> RequestMetadata:
         word = record.block[:16].split(b" ", 1)[0]
         method = word.decode() if word.isalpha() and word.isupper() else None
         return RequestMetadata(method=method, exchange=_read_exchange(record, method) if method else None)
+    if record.get("Content-Type") == DECLARED_TYPE:
+        return RequestMetadata(declarations=_parse_declarations(record.block))
     if not (record.get("Content-Type") or "").startswith("application/warc-fields"):
         return RequestMetadata()
     fields = parse_warc_fields(record.block)
@@ -167,6 +188,25 @@ def parse_request_metadata(record: Record) -> RequestMetadata:
     if not all(_LANGUAGE.fullmatch(code) for codes in languages for code in codes):
         languages = ()
     return RequestMetadata(charset=fields.get("charset-detected"), languages=languages)
+
+
+def _parse_declarations(block: bytes) -> Declarations | None:
+    """Return what a metadata record of a dump says about its page; None if it cannot be read."""
+    try:
+        values = json.loads(block)
+        stated_day, language = str(values.get("published", "")), str(values.get("language", ""))
+        return Declarations(
+            str(values["title"])[:MAX_TITLE],
+            date.fromisoformat(stated_day[:10]) if stated_day else None,
+            language if re.fullmatch("[a-z]{2}", language) else None,
+            str(values.get("headings", "")),
+            str(values.get("description", "")),
+            values.get("searchable") is not False,
+            min(1.0, max(0.0, float(values.get("link_density", 0.0)))),
+            [(urls.normalize(target), str(anchor), str(rel)) for target, anchor, rel in values["links"]],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _read_exchange(record: Record, method: str) -> ExchangeKeys | None:
@@ -229,9 +269,21 @@ def read_capture(
     if record.type == "conversion" and (title := record.get(TITLE_HEADER)):
         document = replace(document, title=title)
     page = _build_page_columns(document, url, row, metadata, record.type)
+    declared = metadata.declarations if record.type == "conversion" else None
+    if page and declared:
+        page = page._replace(
+            title=declared.title,
+            published=declared.published,
+            language=declared.language,
+            headings=declared.headings,
+            description=declared.description,
+            searchable=page.searchable and declared.searchable,
+            link_density=declared.link_density,
+        )
     if page and metadata.exchange and _API_TYPES.search(row["content_mime_detected"] or ""):
         page = page._replace(searchable=False)  # an answer of a service is no page that a search should find
-    return CaptureRows(url, row, page, document.links if record.type != "conversion" else [], drops)
+    links = declared.links if declared else [] if record.type == "conversion" else document.links
+    return CaptureRows(url, row, page, links, drops)
 
 
 def _build_capture_columns(

@@ -14,8 +14,10 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 from urllib.parse import quote
 
+import orjson
+
 from webemu.emulator import urls
-from webemu.ingest.capture import TITLE_HEADER
+from webemu.ingest.capture import DECLARED_TYPE, TITLE_HEADER
 from webemu.ingest.records import MAX_BLOCK, Skip
 from webemu.ingest.rows import Row
 from webemu.ingest.times import UNKNOWN, parse_warc_time
@@ -30,7 +32,13 @@ ID_COLUMNS = ("id", "docid", "_id", "doc_id")
 """Columns that may hold the identifier, in order of precedence."""
 NESTED_COLUMNS = ("metadata", "meta")
 """Columns whose value is an object with further columns."""
-COLUMNS = frozenset((*TEXT_COLUMNS, *URL_COLUMNS, *DATE_COLUMNS, *ID_COLUMNS, *NESTED_COLUMNS, "title", "dump"))
+PAGE_COLUMNS = ("published", "language", "headings", "description", "searchable", "link_density", "links")
+"""Columns of what else is known of a page, as `webemu export` writes them: a day, a code of ISO 639-1, texts, True if
+search finds it, a share, and objects with `target`, `anchor` and `rel`. They are read if `links` is a list.
+"""
+COLUMNS = frozenset(
+    (*TEXT_COLUMNS, *URL_COLUMNS, *DATE_COLUMNS, *ID_COLUMNS, *NESTED_COLUMNS, *PAGE_COLUMNS, "title", "dump")
+)
 """All columns that are read."""
 _SUFFIX = re.compile(r"\.(jsonl|ndjson|json|parquet)(\.(gz|zst))?$", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x20\x7f]+")
@@ -50,6 +58,8 @@ class DumpRow(NamedTuple):
     """Name of the crawl (FineWeb's column `dump`); empty if there is none."""
     flaws: tuple[str, ...] = ()
     """Drop reasons `bad-url` and `bad-date`, for values that are unreadable and were treated as missing."""
+    declared: bytes = b""
+    """JSON of type `webemu.ingest.capture.DECLARED_TYPE` with what else is known; empty if the row has none of it."""
 
 
 def iter_records(file_name: str, rows: Iterator[Row | Skip]) -> Iterator[bytes | Skip]:
@@ -73,6 +83,8 @@ def iter_records(file_name: str, rows: Iterator[Row | Skip]) -> Iterator[bytes |
             crawl = dump_row.crawl
             yield _build_record("warcinfo", dump_row, number, f"isPartOf: {crawl}\r\n".encode())
         yield _build_record("conversion", dump_row, number, body)
+        if dump_row.declared and len(dump_row.declared) <= MAX_BLOCK:
+            yield _build_record("metadata", dump_row, number, dump_row.declared)
 
 
 def host_for_file(name: str) -> str:
@@ -100,7 +112,20 @@ def read_row(row: Row, number: int, host: str) -> DumpRow:
     ]
     made_up_url = f"https://{host}/{quote(str(number if name is None else name).encode('utf-8', 'replace'), safe='')}"
     crawl = _CONTROL.sub("", str(values.get("dump") or ""))[:100]
-    return DumpRow(url or made_up_url, time or UNKNOWN, title, text, crawl, tuple(flaws))
+    declared = _encode_declared(values) if url else b""
+    return DumpRow(url or made_up_url, time or UNKNOWN, title, text, crawl, tuple(flaws), declared)
+
+
+def _encode_declared(values: dict[str, object]) -> bytes:
+    """Return what else is known of a page, as JSON; empty unless the row states its links."""
+    links = values.get("links")
+    if not isinstance(links, list):
+        return b""
+    rows = [
+        [str(link.get(name) or "") for name in ("target", "anchor", "rel")] for link in links if isinstance(link, dict)
+    ]
+    declared = {name: values[name] for name in PAGE_COLUMNS if isinstance(values.get(name), str | bool | float | date)}
+    return orjson.dumps({**declared, "title": str(values.get("title") or ""), "links": rows})
 
 
 def _pick_first(values: dict[str, object], names: tuple[str, ...]) -> object:
@@ -155,17 +180,29 @@ def _parse_time(stated: object) -> datetime | None:
     return parse_warc_time(stated) if isinstance(stated, str) else None
 
 
+def _format_time(time: datetime) -> str:
+    """Return a time as a WARC-Date, with its fraction of a second if it has one."""
+    fraction = f".{time.microsecond:06d}" if time.microsecond else ""
+    return f"{time.year:04d}-{time:%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def _make_id(record_type: str, dump_row: DumpRow, number: int) -> str:
+    day = _format_time(dump_row.time)
+    name = f"{record_type} {dump_row.url} {day} {number}".encode("utf-8", "replace").decode()
+    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, name)}>"
+
+
 def _build_record(record_type: str, dump_row: DumpRow, number: int, block: bytes) -> bytes:
     """Return a WARC record. Its id depends on its content and number alone, so that a copy is reproducible."""
-    day = f"{dump_row.time.year:04d}-{dump_row.time:%m-%dT%H:%M:%S}Z"
-    identity = uuid.uuid5(
-        uuid.NAMESPACE_URL, f"{record_type} {dump_row.url} {day} {number}".encode("utf-8", "replace").decode()
-    )
-    headers = {"WARC-Type": record_type, "WARC-Date": day, "WARC-Record-ID": f"<urn:uuid:{identity}>"}
+    day = _format_time(dump_row.time)
+    headers = {"WARC-Type": record_type, "WARC-Date": day, "WARC-Record-ID": _make_id(record_type, dump_row, number)}
     headers["Content-Type"] = "application/warc-fields"
     if record_type == "conversion":
         headers |= {"WARC-Target-URI": dump_row.url, "Content-Type": "text/plain; charset=utf-8"}
         headers |= {TITLE_HEADER: dump_row.title} if dump_row.title else {}
+    elif record_type == "metadata":
+        headers |= {"WARC-Target-URI": dump_row.url, "Content-Type": DECLARED_TYPE}
+        headers["WARC-Refers-To"] = _make_id("conversion", dump_row, number)
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"WARC/1.1\r\n{lines}Content-Length: {len(block)}\r\n\r\n"
     return head.encode("utf-8", "replace") + block + b"\r\n\r\n"

@@ -31,17 +31,34 @@ SCHEMA = pa.schema(
         ("language_score", pa.float64()),
         ("token_count", pa.int64()),
         ("title", pa.string()),
+        ("published", pa.date32()),
+        ("headings", pa.string()),
+        ("description", pa.string()),
+        ("searchable", pa.bool_()),
+        ("link_density", pa.float32()),
+        ("links", pa.list_(pa.struct([("target", pa.string()), ("anchor", pa.string()), ("rel", pa.string())]))),
     ]
 )
-"""Columns of FineWeb, and the title."""
+"""Columns of FineWeb; then what else is known of a page, with its links, which rank other pages. `searchable` is false
+for error pages, sitemaps and pages that ask not to be indexed.
+"""
 _ROWS = """
 SELECT text, coalesce(warc_record_id, '') AS id, coalesce(crawl, '') AS dump, p.url,
-       strftime(fetch_time, '%Y-%m-%dT%H:%M:%SZ') AS date, coalesce(warc_filename, '') AS file_path,
+       replace(strftime(fetch_time, '%Y-%m-%dT%H:%M:%S.%fZ'), '.000000Z', 'Z') AS date,
+       coalesce(warc_filename, '') AS file_path,
        coalesce(language, '') AS language, NULL::DOUBLE AS language_score, NULL::BIGINT AS token_count,
-       coalesce(title, '') AS title
+       coalesce(title, '') AS title, published, headings, description, searchable, link_density,
+       coalesce(page_links, []) AS links
 FROM chosen JOIN pages p USING (source_id, warc_record_offset) JOIN captures USING (source_id, warc_record_offset)
+LEFT JOIN ({links}) USING (source_id, warc_record_offset)
 WHERE text <> '' {latest} ORDER BY source_id, warc_record_offset
 """
+_LINKS = """
+SELECT source_id, warc_record_offset,
+       list({'target': target, 'anchor': anchor, 'rel': rel} ORDER BY links.rowid) AS page_links
+FROM links JOIN chosen USING (source_id, warc_record_offset) GROUP BY ALL
+"""
+"""Links of the chosen pages, in their order."""
 _LATEST = """
 AND searchable
 QUALIFY row_number() OVER (PARTITION BY p.url ORDER BY fetch_time DESC, source_id DESC, warc_record_offset DESC) = 1
@@ -52,7 +69,7 @@ PageRow = dict[str, object]
 
 def iter_pages(catalog: Catalog, *, is_latest: bool) -> Iterator[PageRow]:
     """Yield the chosen pages by column name; with `is_latest` only the latest of each URL that search finds."""
-    rows = catalog.db.sql(_ROWS.format(latest=_LATEST if is_latest else "")).to_arrow_reader(_BATCH_ROWS)
+    rows = catalog.db.sql(_ROWS.format(links=_LINKS, latest=_LATEST if is_latest else "")).to_arrow_reader(_BATCH_ROWS)
     for batch in rows:
         yield from batch.to_pylist()
 
@@ -71,7 +88,7 @@ def write_lines(file: IO[str], rows: Iterator[PageRow]) -> int:
     """Write rows as lines of JSON; return their number."""
     count = 0
     for row in rows:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")  # default: dates
         count += 1
     return count
 

@@ -1,4 +1,5 @@
-"""Writes chosen records to a WARC file with a gzip member per record, byte for byte as they were recorded.
+"""Writes chosen records to a WARC file with a gzip member per record, byte for byte as they were recorded; only a
+length that is stated wrongly is corrected.
 
 With a response go its request and its metadata, which stand beside it, and the description of the crawl (warcinfo) of
 its file: ingested again, they give the same rows.
@@ -7,15 +8,16 @@ its file: ingested again, they give the same rows.
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from uuid import UUID
 
 from webemu.index.removal.rules import Rules
+from webemu.ingest.formats.warc import iter_member
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record
+from webemu.ingest.times import UNKNOWN
 
 _COMPANIONS = ("request", "metadata")
 
@@ -47,11 +49,12 @@ def copy_records(
         if number:
             target.write(_boundary(number))
         with path.open("rb") as source:
+            is_packed = source.read(2) == b"\x1f\x8b"
             for record, is_chosen in _select(path, offsets):
                 if not is_chosen and removed.covers((record.get("WARC-Target-URI") or "").strip("<>")):
                     continue
                 start = target.tell()
-                target.write(_member(os.pread(source.fileno(), record.length, record.offset)))
+                target.writelines(iter_member(record, source.fileno(), is_packed))
                 if is_chosen:
                     on_record()
                     url = (record.get("WARC-Target-URI") or "").strip("<>")
@@ -60,10 +63,11 @@ def copy_records(
 
 
 def _boundary(number: int) -> bytes:
-    """Return a warcinfo record that ends the crawl of the file before: a file need not name its own."""
+    """Return a warcinfo record that ends the crawl of the file before: a file need not name its own, nor date it."""
     block = b"software: webemu export\r\nisPartOf: \r\n"
     head = (
         f"WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:{UUID(int=number)}>\r\n"
+        f"WARC-Date: {UNKNOWN:%Y-%m-%dT%H:%M:%S}Z\r\n"
         f"Content-Type: application/warc-fields\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return gzip.compress(head.encode() + block + b"\r\n\r\n", mtime=0)
@@ -72,11 +76,6 @@ def _boundary(number: int) -> bytes:
 def _is_page(record: Record) -> bool:
     """True for a response that is a document."""
     return record.type == "response" and b"text/html" in record.block[:4096].lower()
-
-
-def _member(stored: bytes) -> bytes:
-    """Return a stored record as a gzip member."""
-    return stored if stored.startswith(b"\x1f\x8b") else gzip.compress(stored, mtime=0)
 
 
 def _select(path: Path, offsets: set[int]) -> Iterator[tuple[Record, bool]]:

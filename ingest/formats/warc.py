@@ -104,12 +104,16 @@ def copy_readable_records(path: Path, target: CopyTarget) -> list[Skip]:
             if isinstance(record, Skip):
                 skips.append(record)
                 continue
-            span = read_span(file.fileno(), record.offset, record.length)
-            if record.missing_bytes or record.has_other_length:
-                target.file.writelines(compress_member(_correct_length(record, file.fileno())))
-            else:
-                target.file.writelines(span if is_packed else compress_member(span))
+            target.file.writelines(iter_member(record, file.fileno(), is_packed))
     return skips
+
+
+def iter_member(record: Record, fd: int, is_packed: bool) -> Iterator[bytes]:
+    """Yield a record as a gzip member: unchanged if it is one, with its actual length if its head states another."""
+    if record.missing_bytes or record.has_other_length:
+        return compress_member(_correct_length(record, fd))
+    span = read_span(fd, record.offset, record.length)
+    return span if is_packed else compress_member(span)
 
 
 def _correct_length(record: Record, fd: int) -> Iterator[bytes]:

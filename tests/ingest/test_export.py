@@ -90,6 +90,44 @@ def test_pages_have_the_columns_of_fineweb(root: Path, tmp_path: Path) -> None:
     assert urls == {hit.url for hit in open_world(root / "c").search(Query("harbour trade")).hits}
 
 
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
+def test_rows_are_ingested_again_as_the_same_pages(name: str, root: Path, tmp_path: Path) -> None:
+    columns = "url, title, text, headings, description, language, published, searchable, link_density, signature"
+    query = f"SELECT {columns} FROM pages ORDER BY ALL", "SELECT target, anchor, rel FROM links ORDER BY ALL"
+    head = '<meta name="description" content="All of it"><meta name="robots" content="noindex">'
+    tale = [
+        CaptureSpec("https://c.example/", html("Tale", f"<h2>Part</h2><a href='{HOME}' rel=nofollow>home</a>", WORDS)),
+        CaptureSpec("https://c.example/hidden", html("Hidden", WORDS, head=head)),
+        CaptureSpec("https://c.example/gone", html("Gone", WORDS), status="404 Not Found"),
+        CaptureSpec("https://c.example/fraction", html("", WORDS), warc={"WARC-Date": "2024-01-01T12:00:00.250000Z"}),
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "tale.warc.gz", tale))
+    path = export(tmp_path, name)
+    ingest(tmp_path / "again", path)
+    rows = []
+    for collection in ("c", "again"):
+        with Catalog(tmp_path / collection, read_only=True) as catalog:
+            times = catalog.db.execute("SELECT url, fetch_time, fetch_status FROM captures ORDER BY ALL").fetchall()
+            rows.append([[row[:2] for row in times], *(catalog.db.execute(one).fetchall() for one in query)])
+    assert rows[0] == rows[1]
+    assert rows[0][2] == [(HOME, "home", "nofollow")]
+
+
+def test_a_wrong_length_is_corrected(tmp_path: Path) -> None:
+    content = gzip.decompress(write(tmp_path / "a.warc.gz", [FIRST[1]]).read_bytes())
+    length = content.partition(b"Content-Length: ")[2].partition(b"\r\n")[0]
+    wrong = content.replace(b"Content-Length: " + length, b"Content-Length: %d" % (int(length) + 20), 1)
+    (tmp_path / "wrong.warc").write_bytes(content + wrong)
+    ingest(tmp_path / "c", tmp_path / "wrong.warc")
+    path = export(tmp_path, "right.warc.gz")
+    ingest(tmp_path / "again", path)
+    with Catalog(tmp_path / "c", read_only=True) as before, Catalog(tmp_path / "again", read_only=True) as after:
+        counts = [one.db.execute("SELECT count(*) FROM captures").fetchall() for one in (before, after)]
+        assert counts[0] == counts[1] == [(2,)]
+        assert before.db.execute("SELECT reason FROM drops").fetchall() == [("truncated-record",)]
+        assert after.db.execute("SELECT reason FROM drops").fetchall() == []
+
+
 def test_corpora_have_the_latest_capture_of_each_page(root: Path) -> None:
     lines = export(root, "beir.jsonl", "--format", "beir").read_text().splitlines()
     texts = {row["_id"]: row["text"] for row in map(json.loads, lines)}
