@@ -86,7 +86,7 @@ def record(
         archive, upstream, certificates, create_app(config) if has_collection else None, not ignore_robots
     )
     with RecordingProxy(app, config) as address:
-        status = run_command(command, {**os.environ, **build_exports(config.root, address), "WEBEMU_SERVER": address})
+        status = run_command(command, {**os.environ, **build_exports(config.root, address)})
     print(describe_tally(app.tally, archive.path, config, command), file=sys.stderr)
     raise typer.Exit(status)
 

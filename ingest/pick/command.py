@@ -5,19 +5,24 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from webemu.emulator.errors import BadRequest, SourceError
-from webemu.index.columnar_index import Selection, select_records
+from webemu.index.columnar_index import RecordRange, Selection, select_records
+from webemu.ingest.pick.cdx_client import Scope, download_index
 from webemu.ingest.pick.journal import PickFolder
 from webemu.ingest.pick.plan import Plan, build_plan
 from webemu.ingest.pick.range_client import RangeClient
 from webemu.ingest.pick.run import fetch_records
 
 IndexArgument = Annotated[
-    list[str], typer.Argument(help="Parquet files or globs of Common Crawl's columnar index (cc-index-table).")
+    list[str],
+    typer.Argument(
+        help="Parquet files or globs of Common Crawl's columnar index (cc-index-table), or the URL of a CDX server."
+    ),
 ]
 OutOption = Annotated[Path, typer.Option(help="Folder for the WARC files and the journal.")]
 BaseUrlOption = Annotated[str, typer.Option(help="URL that the index's file names are relative to.")]
@@ -70,7 +75,8 @@ def pick(
 
     All conditions must hold; of several captures of a URL the newest is taken. The plan is printed first. Records are
     fetched by byte range, neighbours in one request, one request at a time. After an interruption the same command
-    continues. A range that no longer holds its record is counted and left out. This command connects to --base-url.
+    continues. A range that no longer holds its record is counted and left out. This command connects to --base-url,
+    and to a CDX server if INDEX is the URL of one, which is asked for each --host, --domain and URL of --urls.
 
     Exit status: 0 if records were fetched; 1 if none match or none arrived; 130 after Ctrl-C.
 
@@ -82,7 +88,7 @@ def pick(
         hosts or (), domains or (), languages or (), mime_types or (), since, until, url_pattern, _read_urls(urls),
         per_host, max_pages, int(max_megabytes * 1e6),
     )  # fmt: skip
-    plan = build_plan(select_records(index, selection), gap)
+    plan = build_plan(_select(index, selection, delay), gap)
     if not plan.requests:
         raise SourceError("no page of the index matches", action="loosen the conditions")
     _show_plan(plan, delay)
@@ -97,6 +103,27 @@ def pick(
     _show_result(folder, client)
     if not folder.records:
         raise typer.Exit(1)
+
+
+def _select(index: list[str], selection: Selection, delay: float) -> list[RecordRange]:
+    """Return the wanted records of Parquet files, or of a CDX server."""
+    servers = [name for name in index if name.startswith(("http://", "https://"))]
+    if not servers:
+        return select_records(index, selection)
+    if len(index) > 1:
+        raise BadRequest("a CDX server is the only index of a pick", action="pick from each index in turn")
+    scopes = [Scope(host, "host") for host in selection.hosts] + [Scope(name, "domain") for name in selection.domains]
+    scopes = scopes or [Scope(url, "exact") for url in selection.urls]
+    if not scopes:
+        raise BadRequest("a CDX server lists no whole crawl", action="name what is wanted: --host, --domain or --urls")
+    with TemporaryDirectory(prefix="webemu-pick-") as folder:
+        path = Path(folder) / "index.parquet"
+        report = download_index(servers[0], scopes, path, delay)
+        print(
+            f"index     {report.rows:,} captures of {servers[0]}"
+            + (f", {report.dropped:,} unreadable lines" if report.dropped else "")
+        )
+        return list(select_records([str(path)], selection)) if report.rows else []
 
 
 def _read_urls(path: Path | None) -> list[str]:

@@ -1,6 +1,7 @@
 """`webemu pick` against a real server of files and an index in Common Crawl's schema; it refuses, cuts and changes."""
 
 import gzip
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -8,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,8 +20,9 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tests.ingest import flawed
 from webemu.emulator.cli import app
-from webemu.emulator.errors import SourceError
+from webemu.emulator.errors import BadRequest, SourceError
 from webemu.index.columnar_index import RecordRange, Selection, select_records
+from webemu.ingest.pick.cdx_client import CdxReport, Scope, download_index
 from webemu.ingest.pick.plan import Plan, build_plan
 from webemu.ingest.pick.range_client import RangeClient
 from webemu.ingest.pick.run import fetch_records
@@ -223,3 +227,94 @@ def test_the_command_plans_fetches_and_says_what_is_next(crawl: Crawl, tmp_path:
     assert len(urls_in(out)) == 12
     none = CliRunner().invoke(app, [*arguments, "--host", "no.example"])
     assert (none.exit_code, str(none.exception)) == (1, "no page of the index matches")
+
+
+LINES = [
+    {"url": "https://a.example.org/1", "timestamp": "20240501120000", "status": "200", "mime-detected": "text/html",
+     "languages": "eng,deu", "filename": "one.warc.gz", "offset": "0", "length": "10"},
+    {"url": "https://a.example.org/2", "timestamp": "20240502120000", "status": "404", "mime": "text/html",
+     "filename": "one.warc.gz", "offset": "10", "length": "10"},
+    {"url": "https://b.example.org/", "timestamp": "20240503120000", "status": "200", "mime": "text/plain",
+     "filename": "two.warc.gz", "offset": "5", "length": "7"},
+    {"url": "https://b.example.org/odd", "timestamp": "2024"},
+]  # fmt: skip
+
+
+class CdxServer(BaseHTTPRequestHandler):
+    """Answers as a CDX server with two lines a page, and refuses the first request of all."""
+
+    protocol_version = "HTTP/1.1"
+    queries: ClassVar[list[dict[str, str]]] = []
+
+    def do_GET(self) -> None:
+        query = dict(parse_qsl(self.path.partition("?")[2]))
+        self.queries.append(query)
+        status, text = 200, ""
+        if len(self.queries) == 1:
+            status = 503
+        elif query["url"] == "none.example":
+            status, text = 404, '{"message": "No Captures found for: none.example"}\n'
+        elif query["url"] == "html.example":
+            text = "<html>"
+        elif "showNumPages" in query:
+            text = json.dumps({"pages": 2, "pageSize": 5, "blocks": 2})
+        else:
+            start = 2 * int(query["page"])
+            text = "".join(json.dumps(line) + "\n" for line in LINES[start : start + 2])
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def cdx_server() -> Iterator[str]:
+    CdxServer.queries.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), CdxServer)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/CC-MAIN-2024-18-index"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_cdx_server_is_an_index(cdx_server: str, tmp_path: Path) -> None:
+    waits: list[float] = []
+    scopes = [Scope("example.org", "domain"), Scope("none.example", "host")]
+    report = download_index(cdx_server, scopes, tmp_path / "i.parquet", 0.5, waits.append)
+    assert report == CdxReport(3, 1)
+    assert len(waits) == 3, "one wait for the refusal, and one before each page"
+    records = select_records([str(tmp_path / "i.parquet")], Selection(domains=["example.org"], languages=["deu"]))
+    assert list(records) == [RecordRange("https://a.example.org/1", "a.example.org", "one.warc.gz", 0, 10)]
+    assert {query["matchType"] for query in CdxServer.queries} == {"domain", "host"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "lists no whole crawl"),
+        (["x.parquet", "--host", "a.example.org"], 2, "the only index"),
+        (["--host", "html.example"], 1, "does not say how many pages"),
+        (["--host", "none.example"], 1, "no page of the index matches"),
+    ],
+)
+def test_what_a_cdx_server_cannot_answer(
+    arguments: list[str], status: int, message: str, cdx_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CdxServer.queries.append({})
+    with pytest.raises((BadRequest, SourceError), match=message) as caught:
+        CliRunner().invoke(app, ["pick", cdx_server, *arguments], catch_exceptions=False)
+    assert isinstance(caught.value, BadRequest) == (status == 2)
+
+
+def test_a_dry_run_of_a_cdx_server(cdx_server: str) -> None:
+    CdxServer.queries.append({})
+    arguments = ["pick", cdx_server, "--domain", "example.org", "--delay", "0", "--dry-run"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert "index     3 captures" in result.output
+    assert "1 unreadable lines" in result.output
+    assert "records   2 of 2 hosts" in result.output
