@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from webemu.emulator import cancellation, corrected_search, ranking, urls
 from webemu.emulator.article import Article
@@ -35,6 +35,7 @@ from webemu.emulator.resolver import Resolution, Resolver, nearest_in_time
 from webemu.emulator.snippet_style import LONG_CHARACTERS
 from webemu.emulator.spelling import Speller
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
+from webemu.emulator.world_hooks import NO_HOOKS, WorldHooks
 
 MAX_RANK = 1000
 """Rank of the last result that is served."""
@@ -44,24 +45,6 @@ MAX_DUPLICATES_LISTED = 10
 """Maximum number of duplicate URLs listed for one hit."""
 MIN_SHARED_QUERIES = 128
 """Smallest batch of queries that is shared with sibling processes."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorldHooks:
-    """Functions of the server that a world calls."""
-
-    run_batch: Callable[[World, Sequence[Query]], list[HitPassages]] | None = None
-    """Runs a large batch of queries together with sibling processes that serve the same snapshot; None to run it
-    alone.
-    """
-    on_query: Callable[[str], None] | None = None
-    """Called with the text of each search; None for nothing."""
-    on_vain: Callable[[Literal["search", "url"], str], None] | None = None
-    """Called with each search that found nothing and each URL that was not captured; None for nothing."""
-
-
-NO_HOOKS = WorldHooks()
-"""Hooks of a world that stands alone."""
 
 
 class World:

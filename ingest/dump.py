@@ -17,7 +17,8 @@ from urllib.parse import quote
 import orjson
 
 from webemu.emulator import urls
-from webemu.ingest.capture import DECLARED_TYPE, TITLE_HEADER
+from webemu.ingest.capture import TITLE_HEADER
+from webemu.ingest.record_metadata import DECLARED_TYPE
 from webemu.ingest.records import MAX_BLOCK, Skip
 from webemu.ingest.rows import Row
 from webemu.ingest.times import UNKNOWN, parse_warc_time

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.index.schema import DROPS, MARKER, SOURCES
-from webemu.ingest.capture import parse_warc_fields
 from webemu.ingest.readers import read_records
 from webemu.ingest.readers.gzip_members import find_next_member
 from webemu.ingest.readers.plain_records import find_next_record
+from webemu.ingest.record_metadata import parse_warc_fields
 from webemu.ingest.records import Record
 from webemu.ingest.times import FLAWS
 from webemu.ingest.worker import Job, to_signed_64, write_marker

@@ -23,15 +23,9 @@ import pyarrow.parquet as pq
 
 from webemu.index.record_head import read_target_url
 from webemu.index.schema import MARKER, TABLES
-from webemu.ingest.capture import (
-    CaptureColumns,
-    CaptureRows,
-    RequestMetadata,
-    parse_request_metadata,
-    parse_warc_fields,
-    read_capture,
-)
+from webemu.ingest.capture import CaptureColumns, CaptureRows, read_capture
 from webemu.ingest.readers import SHARED_MEMBER, read_records
+from webemu.ingest.record_metadata import RequestMetadata, parse_request_metadata, parse_warc_fields
 from webemu.ingest.records import Record, Skip
 from webemu.ingest.times import read_time
 

@@ -26,7 +26,8 @@ from webemu.api.runtime.file_watch import FileWatch
 from webemu.api.runtime.ingest_activity import describe_ingest
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
-from webemu.emulator.world import World, WorldHooks
+from webemu.emulator.world import World
+from webemu.emulator.world_hooks import WorldHooks
 from webemu.index.manifest import read_manifest
 from webemu.index.open import check_snapshot, current_id, open_snapshot
 from webemu.index.records import READER, describe_reader

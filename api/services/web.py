@@ -8,10 +8,8 @@ server begin with `X-Webemu-`. No request leaves this machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
@@ -19,25 +17,22 @@ from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.body import read_body
 from webemu.api.http.disconnect import run_while_connected
 from webemu.api.http.errors import (
-    CRAWL_FAULT_REASONS,
-    log_internal_error,
     reraise_if_fatal,
     run_app_safely,
-    server_fault_headers,
 )
 from webemu.api.http.head import sanitize_headers
 from webemu.api.http.request import Handler, Request, read_request, read_without_session
-from webemu.api.http.response import ApiResponse, Headers, Receive, Response, Scope, Send, compose_response
+from webemu.api.http.response import Receive, Response, Scope, Send
 from webemu.api.mcp import session_errors
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.api.runtime.load_shedding import arrival_time, find_refusal
 from webemu.api.runtime.thread_pool import ThreadPool
-from webemu.api.services.origin import rebuild_response
+from webemu.api.services.captured_web import answer, answer_from_index, render_plain_failure, render_refusal
 from webemu.api.services.recordings import has_recorded_answer, mark_unrecorded, replay_exchange
-from webemu.api.services.registry import GENERATED_PAGES, Services
-from webemu.api.sessions.connection_faults import break_connection, render_captcha_page, strip_debug_headers
+from webemu.api.services.registry import Services
+from webemu.api.sessions.connection_faults import break_connection, strip_debug_headers
 from webemu.api.sessions.handler import SessionHandler
 from webemu.api.sessions.native import ROUTES
 from webemu.api.sessions.responder import (
@@ -47,10 +42,7 @@ from webemu.api.sessions.responder import (
     dialect_responder,
     with_session_from_key,
 )
-from webemu.emulator import urls
-from webemu.emulator.errors import EmulatorError, NotCaptured
-from webemu.emulator.request_world import CAPTCHA
-from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World
 
 MaybeResponse = TypeVar("MaybeResponse", Response, Response | None)
@@ -95,7 +87,7 @@ class Web:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
-        await run_app_safely(self._answer, _render_plain_failure, scope, receive, send)
+        await run_app_safely(self._answer, render_plain_failure, scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, under its session if it has one, and send the response."""
@@ -186,7 +178,7 @@ class Web:
     def _responder(self, name: str, service: Handler | None, handler: Handler) -> Responder:
         """Return who answers a request: a service with its dialect, else the plain web."""
         dialect = self._dialect(service)
-        return dialect_responder(dialect, handler) if dialect else Responder(name, handler, _render_refusal)
+        return dialect_responder(dialect, handler) if dialect else Responder(name, handler, render_refusal)
 
     async def _handle_session(
         self, request: Request, responder: Responder, scope: Scope, send: Send, timer: RequestTimer
@@ -312,120 +304,5 @@ def _serve_service_host(service: Handler, world: World, request: Request) -> Res
 def _serve_service(service: Handler, world: World, request: Request) -> Response:
     """Answer a request to the host of a service with a captured page, else as the service."""
     if request.method in ("GET", "HEAD") and world.has_url(request.url):
-        return _answer_from_index(world, request)
-    return service(world, request) or _answer_from_index(world, request)
-
-
-def answer(world: World, request: Request, wait: bool = True) -> Response:
-    """Return the response of the emulated web.
-
-    Raises:
-        EmulatorError: the page cannot be served.
-        BlockingIOError: `wait` is False, and the answer needs a disk or long work.
-    """
-    if world.has_exchanges:
-        if not wait:
-            raise BlockingIOError
-        return replay_exchange(world, request, "fetches") or mark_unrecorded(_answer_from_index(world, request))
-    return _answer_from_index(world, request, wait)
-
-
-def _answer_from_index(world: World, request: Request, wait: bool = True) -> Response:
-    """Return the response of the emulated web without recorded exchanges. Raises as `answer`."""
-    if request.method in ("GET", "HEAD"):
-        try:
-            return _replay_capture(world, request, wait)
-        except NotCaptured as error:
-            if not wait:
-                raise BlockingIOError from error
-            return _first_response(GENERATED_PAGES, world, request) or _answer_uncaptured(world, request, error)
-    refused = _text_response(405, "The crawl asked only with GET.", [(b"Allow", b"GET, HEAD")])
-    return _first_response(GENERATED_PAGES, world, request) or refused
-
-
-def _replay_capture(world: World, request: Request, wait: bool) -> Response:
-    """Return the recorded response of the captured page. Raises NotCaptured."""
-    page_request = PageRequest(request.url, "raw", at_time=_requested_time(request), follow=False)
-    capture, payload = world.payload(page_request, wait)
-    return _add_debug_headers(
-        rebuild_response(payload, request.method, request.headers, world.decode_body), capture, world.snapshot, []
-    )
-
-
-def _first_response(handlers: Sequence[Handler], world: World, request: Request) -> Response | None:
-    """Return the response of the first handler that has one; None if none has."""
-    replies = (handler(world, request) for handler in handlers)
-    return next((reply for reply in replies if reply), None)
-
-
-def _answer_uncaptured(world: World, request: Request, error: NotCaptured) -> Response:
-    """Return the response for a URL that was not captured: no such host, the host's own error page, or a plain 404."""
-    host = urls.host_of(urls.normalize(request.url))
-    reason_header = (b"X-Webemu-Reason", error.reason.encode())
-    if not world.knows_host(host):
-        return _text_response(502, f"The name {host} does not resolve.", [reason_header])
-    if (error_page := world.error_page_of(host, _requested_time(request))) is None:
-        return _text_response(404, "Not Found", [reason_header])
-    reply = rebuild_response(error_page[1], request.method, request.headers, world.decode_body)
-    return _add_debug_headers(reply, error_page[0], world.snapshot, [reason_header])
-
-
-def _render_refusal(request: Request, error: Exception) -> Response:
-    """Return the error response of the plain web: an imitated CAPTCHA page, or a plain text."""
-    emulator_error = (
-        error if isinstance(error, EmulatorError) else log_internal_error(error, f"{request.method} {request.url}")
-    )
-    return (
-        render_captcha_page(emulator_error.message)
-        if emulator_error.reason == CAPTCHA
-        else render_failure(emulator_error)
-    )
-
-
-def render_failure(error: EmulatorError) -> Response:
-    """Return the response for an error of this server or of the crawl: 502 if the crawl caused it, else the error's
-    status.
-    """
-    reason_headers: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
-    status = 502 if error.reason in CRAWL_FAULT_REASONS else error.status
-    return _text_response(status, error.message, [*reason_headers, *server_fault_headers(error)])
-
-
-def _render_plain_failure(error: EmulatorError) -> ApiResponse:
-    """Return the error as a plain text, for failures outside the routing."""
-    reply = render_failure(error)
-    return ApiResponse(reply.body, "", reply.status, b"text/plain; charset=utf-8", tuple(reply.headers[2:]))
-
-
-@lru_cache(4096)
-def _format_date(time: int) -> bytes:
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
-
-
-def _add_debug_headers(reply: Response, capture: Capture, snapshot: str, extra_headers: Headers) -> Response:
-    """Return the response with debug headers: URL, time and snapshot of the capture, then `extra_headers`."""
-    debug_headers: Headers = [
-        (b"X-Webemu-Url", capture.url.encode("ascii", "backslashreplace")),
-        (b"X-Webemu-Fetched", _format_date(capture.time)),
-        (b"X-Webemu-Snapshot", snapshot.encode()),
-    ]
-    return Response(reply.status, reply.reason, [*reply.headers, *debug_headers, *extra_headers], reply.body)
-
-
-def _text_response(status: int, text: str, headers: Headers) -> Response:
-    """Return a plain text response."""
-    return compose_response(status, b"text/plain; charset=utf-8", f"{text}\n".encode(), headers)
-
-
-def _requested_time(request: Request) -> datetime | None:
-    """Return the requested time: `Accept-Datetime` (RFC 7089, section 2.1.1), else that of the session; None for the
-    latest.
-
-    An unreadable date counts as none.
-    """
-    if (date := request.headers.get(b"accept-datetime")) is None:
-        return request.session.at_time
-    try:
-        return parsedate_to_datetime(date.decode("ascii")).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return request.session.at_time
+        return answer_from_index(world, request)
+    return service(world, request) or answer_from_index(world, request)

@@ -21,7 +21,8 @@ from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.errors import NotCaptured, PayloadError, ViewUnavailable
 from webemu.emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
-from webemu.emulator.world import NO_HOOKS, World
+from webemu.emulator.world import World
+from webemu.emulator.world_hooks import NO_HOOKS
 from webemu.index.catalog import Catalog
 from webemu.index.schema import MARKER, TABLES
 

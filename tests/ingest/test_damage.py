@@ -11,8 +11,9 @@ from tests.crawls import ingest
 from tests.ingest import flawed
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
-from webemu.ingest.capture import RequestMetadata, read_capture
+from webemu.ingest.capture import read_capture
 from webemu.ingest.readers import read_records
+from webemu.ingest.record_metadata import RequestMetadata
 from webemu.ingest.records import Record
 
 BODY = b"<title>Boats</title><p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"
