@@ -25,17 +25,18 @@ class RecordedExchange(NamedTuple):
 
 
 def find_exchange(
-    page_store: PageStore, keys: ExchangeKeys, choose: Callable[[str, int], int]
+    page_store: PageStore, keys: ExchangeKeys, choose: Callable[[str, int], int], wait: bool = True
 ) -> RecordedExchange | None:
     """Return the recorded exchange that answers a request; None if there is none.
 
     `choose(key, count)` returns the position, from 0, of the one to use of `count` that were recorded for a key.
-    Raises PayloadError if its bytes are gone or unsafe.
+    Raises: PayloadError if its bytes are gone or unsafe; BlockingIOError if `wait` is false and a disk would have to be
+    read.
     """
     for match, key in (("exact", keys.exact), ("near", keys.near)):
         if captures := page_store.recorded_exchanges(key):
             position = choose(key, len(captures))
-            payload = page_store.payload(captures[position])
+            payload = page_store.payload(captures[position], wait)
             return RecordedExchange(
                 captures[position], payload, "exact" if match == "exact" else "near", position + 1, len(captures)
             )

@@ -156,19 +156,18 @@ class RequestWorld(World):
         text = vary_query(query.text, [hit.title for hit in hits], query_random)
         yield from self._cached_world.search(replace(query, text=text, page=1, size=50)).hits
 
-    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind) -> RecordedExchange | None:
+    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind, wait: bool = True) -> RecordedExchange | None:
         """Return the recorded exchange that answers a request, in the order of the recording; the last one then stays.
 
-        Raises: ServiceRefusal if the budget is used up; PayloadError; BlockingIOError if `may_block` is false.
+        Raises: ServiceRefusal if the budget is used up; PayloadError; BlockingIOError if `wait` or `may_block` is false
+        and a disk would have to be read.
         """
-        if not self.may_block:
-            raise BlockingIOError
 
         def choose(key: str, count: int) -> int:
             self._charge(kind, keys.exact)
             return min(self._count_repeat(key), count - 1)
 
-        exchange = find_exchange(self.page_store, keys, choose)
+        exchange = find_exchange(self.page_store, keys, choose, wait and self.may_block)
         if exchange and kind == "fetches":
             self.events.opened_urls.append(exchange.capture.url)
         return exchange

@@ -274,12 +274,12 @@ class World:
         """True if there are recorded exchanges."""
         return self._page_store.has_exchanges
 
-    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind) -> RecordedExchange | None:
-        """Return the recorded exchange that answers a request: the latest, outside a session. Raises PayloadError.
+    def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind, wait: bool = True) -> RecordedExchange | None:
+        """Return the recorded exchange that answers a request: the latest, outside a session.
 
-        `kind` is the budget of a session that it is charged to.
+        `kind` is the budget of a session that it is charged to. Raises as `webemu.emulator.exchanges.find_exchange`.
         """
-        return find_exchange(self._page_store, keys, lambda _key, count: count - 1)
+        return find_exchange(self._page_store, keys, lambda _key, count: count - 1, wait)
 
     def captures(self, url: str) -> list[Capture]:
         """Return all captures of a URL, oldest first: its own, else those of the strictest key that has any."""

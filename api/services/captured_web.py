@@ -32,9 +32,8 @@ def answer(world: World, request: Request, wait: bool = True) -> Response:
         BlockingIOError: `wait` is False, and the answer needs a disk or long work.
     """
     if world.has_exchanges:
-        if not wait:
-            raise BlockingIOError
-        return replay_exchange(world, request, "fetches") or mark_unrecorded(answer_from_index(world, request))
+        reply = replay_exchange(world, request, "fetches", wait)
+        return reply or mark_unrecorded(answer_from_index(world, request, wait))
     return answer_from_index(world, request, wait)
 
 

@@ -17,13 +17,16 @@ MARK = b"X-Webemu-Recorded"
 """Header of answers from a snapshot that has recordings."""
 
 
-def replay_exchange(world: World, request: Request, kind: BudgetKind) -> Response | None:
+def replay_exchange(world: World, request: Request, kind: BudgetKind, wait: bool = True) -> Response | None:
     """Return the recorded response to a request; None if none was recorded.
 
-    `kind` is the budget of the session that pays for it. Raises PayloadError if the bytes of the response are gone.
+    `kind` is the budget of the session that pays for it. Raises: PayloadError if the bytes of the response are gone;
+    BlockingIOError if `wait` is false, and a disk or another machine has to be asked.
     """
+    if not wait and world.is_remote:
+        raise BlockingIOError
     keys = make_keys(request.method, request.url, request.headers, request.body)
-    if (exchange := world.find_exchange(keys, kind)) is None:
+    if (exchange := world.find_exchange(keys, kind, wait)) is None:
         return None
     # The recorded server has seen range and conditions; only the content coding depends on the client's program.
     coding = {name: value for name, value in request.headers.items() if name == b"accept-encoding"}
