@@ -156,9 +156,19 @@ def read_capture(
         return CaptureRows(url, row, None, [], drops)
     if record.type == "conversion" and (title := record.get(TITLE_HEADER)):
         document = replace(document, title=title)
-    page = _build_page_columns(document, url, row, metadata, record.type)
-    declared = metadata.declarations if record.type == "conversion" else None
-    if page and declared:
+    page = _adjust_page(_build_page_columns(document, url, row, metadata, record.type), row, metadata, record.type)
+    if record.type == "conversion":
+        return CaptureRows(url, row, page, metadata.declarations.links if metadata.declarations else [], drops)
+    return CaptureRows(url, row, page, document.links, drops)
+
+
+def _adjust_page(
+    page: PageColumns | None, row: CaptureColumns, metadata: RequestMetadata, record_type: str
+) -> PageColumns | None:
+    """Return a page with the facts that a dump states about it; the answer of a service is kept from searches."""
+    if page is None:
+        return None
+    if record_type == "conversion" and (declared := metadata.declarations):
         page = page._replace(
             title=declared.title,
             published=declared.published,
@@ -168,10 +178,8 @@ def read_capture(
             searchable=page.searchable and declared.searchable,
             link_density=declared.link_density,
         )
-    if page and metadata.exchange and _API_TYPES.search(row["content_mime_detected"] or ""):
-        page = page._replace(searchable=False)  # an answer of a service is no page that a search should find
-    links = declared.links if declared else [] if record.type == "conversion" else document.links
-    return CaptureRows(url, row, page, links, drops)
+    is_answer = metadata.exchange is not None and _API_TYPES.search(row["content_mime_detected"] or "")
+    return page._replace(searchable=False) if is_answer else page
 
 
 def _build_capture_columns(

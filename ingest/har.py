@@ -85,7 +85,7 @@ def _read_request_body(request: dict[str, Any]) -> bytes | None:
     if isinstance(text := content.get("text"), str) and text:
         return text.encode("utf-8", "replace")
     if isinstance(parameters := content.get("params"), list) and parameters:
-        pairs = [(str(_object(one).get("name", "")), str(_object(one).get("value", ""))) for one in parameters]
+        pairs = [(str(pair.get("name", "")), str(pair.get("value", ""))) for pair in map(_object, parameters)]
         return urlencode(pairs).encode()
     size = request.get("bodySize")
     return None if isinstance(size, int) and size > 0 else b""

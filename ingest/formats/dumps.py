@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import orjson
 from webemu.ingest import dump
 from webemu.ingest.formats.format import CopyTarget, Format, Probe
 from webemu.ingest.formats.har import HAR_START
-from webemu.ingest.formats.members import compress_member
+from webemu.ingest.formats.members import write_records
 from webemu.ingest.formats.recordings import JSON_CASSETTE_START, begins_service_log
 from webemu.ingest.records import Skip
 from webemu.ingest.rows import DAMAGED_PARQUET, Row, parse_lines, read_parquet
@@ -54,15 +53,8 @@ def _copy_parquet(path: Path, target: CopyTarget) -> list[Skip]:
 
 
 def _copy_rows(file_name: str, rows: Iterator[Row | Skip], target: CopyTarget) -> list[Skip]:
-    """Copy every row of a dump. Skips are summed up by reason, since there may be as many as rows."""
-    skips_by_reason: dict[str, Skip] = {}
-    for record in dump.iter_records(file_name, rows):
-        if isinstance(record, Skip):
-            first = skips_by_reason.get(record.reason, replace(record, bytes=0, records=0))
-            skips_by_reason[record.reason] = replace(first, bytes=first.bytes + record.bytes, records=first.records + 1)
-        else:
-            target.file.writelines(compress_member(iter((record,))))
-    return list(skips_by_reason.values())
+    """Copy every row of a dump."""
+    return write_records(dump.iter_records(file_name, rows), target.file)
 
 
 JSONL = Format(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import BinaryIO
+
+from webemu.ingest.records import Skip
 
 _STEP_BYTES = 1 << 20
 _LEVEL = 3
@@ -28,3 +32,15 @@ def compress_member(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         yield deflate.compress(chunk)
     yield deflate.flush()
+
+
+def write_records(records: Iterable[bytes | Skip], file: BinaryIO) -> list[Skip]:
+    """Write each record as a gzip member; return the skips, summed up by reason, since there may be as many as rows."""
+    skips_by_reason: dict[str, Skip] = {}
+    for record in records:
+        if isinstance(record, Skip):
+            first = skips_by_reason.get(record.reason, replace(record, bytes=0, records=0))
+            skips_by_reason[record.reason] = replace(first, bytes=first.bytes + record.bytes, records=first.records + 1)
+        else:
+            file.writelines(compress_member(iter((record,))))
+    return list(skips_by_reason.values())

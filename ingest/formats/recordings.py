@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import yaml
 from webemu.ingest import cassettes, service_logs
 from webemu.ingest.exchange_records import build_warcinfo
 from webemu.ingest.formats.format import CopyTarget, Format, Probe
-from webemu.ingest.formats.members import compress_member
+from webemu.ingest.formats.members import write_records
 from webemu.ingest.records import Skip
 from webemu.ingest.rows import parse_lines
 from webemu.ingest.unpack import GZIP, PLAIN, ZSTD, Packing
@@ -82,16 +82,8 @@ def _copy_log(path: Path, target: CopyTarget, *, packing: Packing) -> list[Skip]
 
 
 def _copy_records(file_name: str, records: Iterator[bytes | Skip], target: CopyTarget) -> list[Skip]:
-    """Write records to a copy; return skips, summed up by reason."""
-    target.file.writelines(compress_member(iter((build_warcinfo(file_name),))))
-    skips_by_reason: dict[str, Skip] = {}
-    for record in records:
-        if isinstance(record, Skip):
-            first = skips_by_reason.get(record.reason, replace(record, bytes=0, records=0))
-            skips_by_reason[record.reason] = replace(first, bytes=first.bytes + record.bytes, records=first.records + 1)
-        else:
-            target.file.writelines(compress_member(iter((record,))))
-    return list(skips_by_reason.values())
+    """Write a warcinfo record and the records to a copy; return skips, summed up by reason."""
+    return write_records(chain((build_warcinfo(file_name),), records), target.file)
 
 
 CASSETTE = Format(
