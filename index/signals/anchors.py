@@ -24,7 +24,7 @@ MAX_TARGETS = 20
 """Targets of one domain above which a text is navigation and left out."""
 NOFOLLOW_VOTE = 0.5
 """Vote of a domain whose links with this text are all marked nofollow."""
-MAX_LINKS_PER_ROUND = 2_000_000
+MAX_LINKS_PER_ROUND = 4_000_000
 """Links above which votes are counted in several rounds: DuckDB cannot spill all of a round's memory to disk."""
 FULL_VOTE_PAGES = 100
 """Linking pages from which a text of the page's own domain weighs as much as another domain's vote."""
@@ -37,12 +37,23 @@ CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(
   lower(url), '^https?://(www\d{0,3}\.)?', ''),
   '/(index|default)\.(html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)$', ''), '/+$', '')
 """
+# Hashes and numbers stand for the texts of links, targets and domains: the same few texts are in millions of links, and
+# comparing them as strings is most of the work.
+_TEXTS = """
+CREATE OR REPLACE TEMP TABLE anchor_texts AS
+WITH anchors AS (SELECT DISTINCT anchor FROM links),
+     texts AS (SELECT hash(anchor) AS anchor, trim(left(anchor, {max_text})) AS text FROM anchors
+               WHERE regexp_matches(anchor, '\\pL'))
+SELECT anchor, hash(lower(text)) AS word, text, row_number() OVER (ORDER BY text) AS number FROM texts
+"""
 _LINKS = """
 CREATE OR REPLACE TEMP TABLE anchor_links AS
-SELECT c.url, c.url_host_registered_domain AS domain, split_part(l.target, '#', 1) AS target,
-       trim(left(l.anchor, {max_text})) AS text, contains(lower(l.rel), 'nofollow') AS nofollow
+SELECT hash(c.url) AS page, hash(c.url_host_registered_domain) AS domain,
+       hash(CASE WHEN contains(l.target, '#') THEN split_part(l.target, '#', 1) ELSE l.target END) AS target,
+       word, number, contains(lower(l.rel), 'nofollow') AS nofollow
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
-WHERE regexp_matches(l.anchor, '\\pL') AND NOT ({leave_out})
+JOIN anchor_texts t ON t.anchor = hash(l.anchor)
+WHERE c.url_host_registered_domain IS NOT NULL AND NOT ({leave_out})
 """
 # Separate statements: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
 _PLACES = """
@@ -56,7 +67,8 @@ SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
 """
 _WANTED_TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_asked AS
-WITH asked AS (SELECT DISTINCT target FROM anchor_links),
+WITH linked AS (SELECT DISTINCT target FROM links),
+     asked AS (SELECT DISTINCT split_part(target, '#', 1) AS target FROM linked),
      moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
                WHERE fetch_redirect IS NOT NULL GROUP BY url)
 SELECT target, url_after FROM asked LEFT JOIN moved ON moved.url = target
@@ -67,34 +79,38 @@ WITH found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
                FROM anchor_asked LEFT JOIN anchor_places exact ON exact.url = target
                LEFT JOIN anchor_places after ON after.url = url_after
                LEFT JOIN anchor_nearby nearby ON key = anchor_loose(coalesce(url_after, target)))
-SELECT target, url, domain FROM found JOIN anchor_places USING (url)
+SELECT hash(target) AS target, hash(url) AS page, hash(domain) AS domain
+FROM found JOIN anchor_places USING (url) WHERE domain IS NOT NULL
 """
 _SPREAD = """
 CREATE OR REPLACE TEMP TABLE anchor_spread AS
-SELECT domain, lower(text) AS word, count(DISTINCT hash(target)) AS targets
-FROM anchor_links GROUP BY ALL HAVING targets <= {max_targets}
+SELECT domain, word, count(*) AS targets FROM (SELECT DISTINCT domain, word, target FROM anchor_links)
+GROUP BY ALL HAVING targets <= {max_targets}
 """
-_EMPTY = "CREATE OR REPLACE TEMP TABLE anchor_votes (url VARCHAR, text VARCHAR, weight FLOAT)"
+_EMPTY = "CREATE OR REPLACE TEMP TABLE anchor_votes (page UBIGINT, number BIGINT, weight FLOAT)"
 _VOTES = """
 INSERT INTO anchor_votes
-WITH votes AS (SELECT t.url, l.domain, lower(text) AS word, min(text) AS text, l.domain = t.domain AS own,
-                      count(DISTINCT hash(l.url)) AS pages, bool_and(nofollow) AS nofollow
-               FROM anchor_links l JOIN anchor_targets t USING (target)
-               WHERE l.url <> t.url AND hash(t.url) % {parts} = {part} GROUP BY ALL),
+WITH linking AS (SELECT t.page, l.domain, word, l.page AS linking_page, l.domain = t.domain AS own, targets,
+                        min(number) AS number, bool_and(nofollow) AS nofollow
+                 FROM anchor_links l JOIN anchor_spread USING (domain, word) JOIN anchor_targets t USING (target)
+                 WHERE l.page <> t.page AND t.page % {parts} = {part} GROUP BY ALL),
+     votes AS (SELECT page, domain, word, own, targets, min(number) AS number, count(*) AS pages,
+                      bool_and(nofollow) AS nofollow
+               FROM linking GROUP BY ALL),
      -- In millionths, since a sum of fractions depends on its order.
-     counted AS (SELECT url, text, own, round(1e6 / targets * CASE WHEN nofollow THEN {nofollow} ELSE 1 END
-                        * CASE WHEN own THEN least(1, ln(1 + pages) / ln(1 + {own_pages})) ELSE 1 END)::BIGINT AS worth,
-                        word
-                 FROM votes JOIN anchor_spread USING (domain, word)),
-     summed AS (SELECT url, min(text) AS text, coalesce(sum(worth) FILTER (NOT own), 0) / 1e6 AS foreign_worth,
+     counted AS (SELECT page, word, number, own, round(1e6 / targets * CASE WHEN nofollow THEN {nofollow} ELSE 1 END
+                        * CASE WHEN own THEN least(1, ln(1 + pages) / ln(1 + {own_pages})) ELSE 1 END)::BIGINT AS worth
+                 FROM votes),
+     summed AS (SELECT page, min(number) AS number, coalesce(sum(worth) FILTER (NOT own), 0) / 1e6 AS foreign_worth,
                        coalesce(sum(worth) FILTER (own), 0) / 1e6 AS own_worth
-                FROM counted GROUP BY url, word)
-SELECT url, text, round(log2(1 + foreign_worth) + own_worth, 3)::FLOAT AS weight FROM summed
-QUALIFY row_number() OVER (PARTITION BY url ORDER BY weight DESC, text) <= {per_page}
+                FROM counted GROUP BY page, word)
+SELECT page, number, round(log2(1 + foreign_worth) + own_worth, 3)::FLOAT AS weight FROM summed
+QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {per_page}
 """
 _WRITE = """
-COPY (SELECT source_id, warc_record_offset, v.text, weight FROM anchor_votes v JOIN pages USING (url)
-      WHERE searchable AND weight > 0 ORDER BY source_id, warc_record_offset, weight DESC, v.text)
+COPY (SELECT source_id, warc_record_offset, t.text, weight
+      FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON hash(url) = page
+      WHERE searchable AND weight > 0 ORDER BY source_id, warc_record_offset, weight DESC, t.text)
 TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
 """
 
@@ -123,14 +139,14 @@ def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "
         "SET preserve_insertion_order = false"
     )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
-    for statement in (_LINKS, _PLACES, _NEARBY, _WANTED_TARGETS, _TARGETS, _SPREAD, _EMPTY):
+    for statement in (_TEXTS, _LINKS, _PLACES, _NEARBY, _WANTED_TARGETS, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
     parts = 1 + links // MAX_LINKS_PER_ROUND
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
     db.execute(_WRITE.format(**values))
-    for table in ("links", "places", "nearby", "asked", "targets", "spread", "votes"):
+    for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes"):
         db.execute(f"DROP TABLE anchor_{table}")
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 

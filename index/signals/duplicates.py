@@ -37,17 +37,20 @@ _WORDS = re.compile(r"\w+")
 
 _BANDED = f"""
 CREATE OR REPLACE TEMP TABLE near_band AS
-WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
+WITH texts AS (SELECT text_hash, min(signature) AS signature, hash(min(url_host_registered_domain)) AS domain
                FROM pages JOIN captures USING (source_id, warc_record_offset)
-               WHERE searchable AND signature IS NOT NULL GROUP BY text_hash)
-SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
-FROM texts, range({BANDS}) bands(band)
-WINDOW same AS (PARTITION BY band, value)
-QUALIFY count(*) OVER same BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) OVER same <> max(domain) OVER same
+               WHERE searchable AND signature IS NOT NULL AND url_host_registered_domain IS NOT NULL
+               GROUP BY text_hash),
+     bands AS MATERIALIZED (
+       SELECT text_hash, domain, hash(band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS})) AS value
+       FROM texts, range({BANDS}) bands(band)),
+     shared AS (SELECT value FROM bands GROUP BY value
+                HAVING count(*) BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) <> max(domain))
+SELECT text_hash, domain, value FROM bands WHERE value IN (FROM shared)
 """
 _PAIRS = f"""
 WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
-               FROM near_band a JOIN near_band b USING (band, value)
+               FROM near_band a JOIN near_band b USING (value)
                WHERE a.text_hash < b.text_hash AND a.domain <> b.domain),
      texts AS (SELECT text_hash, min(signature) AS signature, min(words) AS words FROM pages
                WHERE searchable AND text_hash IN (SELECT text_hash FROM near_band) GROUP BY text_hash)
@@ -55,10 +58,12 @@ SELECT one, other, a.signature, b.signature
 FROM pairs JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
 WHERE least(a.words, b.words) >= {MIN_LENGTH_RATIO} * greatest(a.words, b.words) ORDER BY one, other
 """
+# By row, since DuckDB would unpack the texts of all pages to look at their hashes.
 _TEXTS = """
-WITH texts AS (SELECT text_hash, min(text) AS text FROM pages
-               WHERE searchable AND text_hash IN (SELECT one FROM alike UNION SELECT other FROM alike)
-               GROUP BY text_hash)
+WITH chosen AS (SELECT text_hash, min(rowid) AS row FROM pages
+                WHERE searchable AND text_hash IN (SELECT one FROM alike UNION SELECT other FROM alike)
+                GROUP BY text_hash),
+     texts AS MATERIALIZED (SELECT text_hash, text FROM pages WHERE rowid IN (SELECT row FROM chosen))
 SELECT one, other, a.text, b.text FROM alike JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
 ORDER BY one, other
 """
