@@ -1,6 +1,9 @@
 """URL law: keys, hosts and domains."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from w3lib.url import canonicalize_url
 
 from webemu.emulator import urls
 
@@ -34,6 +37,19 @@ def test_canonical_ignores_scheme_and_query_order() -> None:
         == urls.canonical_key("http://x.org/a?a=1&b=2")
         == "x.org/a?a=1&b=2"
     )
+
+
+@given(
+    st.text(st.sampled_from("aA0-.:"), min_size=1, max_size=8),
+    st.text(st.sampled_from("aA0-._~/%é ?=&:@;,+"), max_size=12),
+)
+def test_canonical_key_of_any_url_is_that_of_w3lib(host: str, path: str) -> None:
+    for url in (f"https://{host}/{path}", f"http://www.{host}.org/{path}", f"http://x.org/a/{path}"):
+        try:
+            expected = canonicalize_url(url).partition("://")[2]
+        except ValueError:
+            expected = url
+        assert urls.canonical_key(url) == expected
 
 
 @pytest.mark.parametrize(
