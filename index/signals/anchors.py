@@ -37,23 +37,23 @@ CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(
   lower(url), '^https?://(www\d{0,3}\.)?', ''),
   '/(index|default)\.(html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)$', ''), '/+$', '')
 """
-# Hashes and numbers stand for the texts of links, targets and domains: the same few texts are in millions of links, and
-# comparing them as strings is most of the work.
+# Hashes stand for texts, targets and domains: the same few are in millions of links, and comparing them as strings is
+# most of the work. MD5, since DuckDB's hash() is the same for some names that differ in two exchanged letters.
 _TEXTS = """
 CREATE OR REPLACE TEMP TABLE anchor_texts AS
 WITH anchors AS (SELECT DISTINCT anchor FROM links),
-     texts AS (SELECT hash(anchor) AS anchor, trim(left(anchor, {max_text})) AS text FROM anchors
+     texts AS (SELECT anchor, trim(left(anchor, {max_text})) AS text FROM anchors
                WHERE regexp_matches(anchor, '\\pL'))
-SELECT anchor, hash(lower(text)) AS word, text, row_number() OVER (ORDER BY text) AS number FROM texts
+SELECT anchor, md5_number_lower(lower(text)) AS word, text, row_number() OVER (ORDER BY text) AS number FROM texts
 """
 _LINKS = """
 CREATE OR REPLACE TEMP TABLE anchor_links AS
-SELECT hash(c.url) AS page, hash(c.url_host_registered_domain) AS domain,
-       hash(CASE WHEN contains(l.target, '#') THEN split_part(l.target, '#', 1) ELSE l.target END) AS target,
-       word, number, contains(lower(l.rel), 'nofollow') AS nofollow
-FROM links l JOIN captures c USING (source_id, warc_record_offset)
-JOIN anchor_texts t ON t.anchor = hash(l.anchor)
-WHERE c.url_host_registered_domain IS NOT NULL AND NOT ({leave_out})
+WITH linking AS (SELECT source_id, warc_record_offset, md5_number_lower(url) AS page,
+                        md5_number_lower(url_host_registered_domain) AS domain
+                 FROM captures c WHERE url_host_registered_domain IS NOT NULL AND NOT ({leave_out}))
+SELECT page, domain, a.target, word, number, contains(lower(l.rel), 'nofollow') AS nofollow
+FROM links l JOIN linking USING (source_id, warc_record_offset)
+JOIN anchor_texts t ON t.anchor = l.anchor JOIN anchor_asked a ON a.link = l.target
 """
 # Separate statements: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
 _PLACES = """
@@ -67,19 +67,20 @@ SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
 """
 _WANTED_TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_asked AS
-WITH linked AS (SELECT DISTINCT target FROM links),
-     asked AS (SELECT DISTINCT split_part(target, '#', 1) AS target FROM linked),
+WITH linked AS (SELECT DISTINCT target AS link FROM links),
+     asked AS (SELECT link, split_part(link, '#', 1) AS url FROM linked),
      moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
                WHERE fetch_redirect IS NOT NULL GROUP BY url)
-SELECT target, url_after FROM asked LEFT JOIN moved ON moved.url = target
+SELECT link, md5_number_lower(url) AS target, url, url_after FROM asked LEFT JOIN moved USING (url)
 """
 _TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_targets AS
-WITH found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
-               FROM anchor_asked LEFT JOIN anchor_places exact ON exact.url = target
+WITH asked AS (SELECT DISTINCT target, url, url_after FROM anchor_asked),
+     found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
+               FROM asked LEFT JOIN anchor_places exact ON exact.url = asked.url
                LEFT JOIN anchor_places after ON after.url = url_after
-               LEFT JOIN anchor_nearby nearby ON key = anchor_loose(coalesce(url_after, target)))
-SELECT hash(target) AS target, hash(url) AS page, hash(domain) AS domain
+               LEFT JOIN anchor_nearby nearby ON key = anchor_loose(coalesce(url_after, asked.url)))
+SELECT target, md5_number_lower(url) AS page, md5_number_lower(domain) AS domain
 FROM found JOIN anchor_places USING (url) WHERE domain IS NOT NULL
 """
 _SPREAD = """
@@ -109,7 +110,7 @@ QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {p
 """
 _WRITE = """
 COPY (SELECT source_id, warc_record_offset, t.text, weight
-      FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON hash(url) = page
+      FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON md5_number_lower(url) = page
       WHERE searchable AND weight > 0 ORDER BY source_id, warc_record_offset, weight DESC, t.text)
 TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
 """
@@ -139,7 +140,7 @@ def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "
         "SET preserve_insertion_order = false"
     )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
-    for statement in (_TEXTS, _LINKS, _PLACES, _NEARBY, _WANTED_TARGETS, _TARGETS, _SPREAD, _EMPTY):
+    for statement in (_TEXTS, _WANTED_TARGETS, _LINKS, _PLACES, _NEARBY, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
     parts = 1 + links // MAX_LINKS_PER_ROUND

@@ -37,20 +37,20 @@ _WORDS = re.compile(r"\w+")
 
 _BANDED = f"""
 CREATE OR REPLACE TEMP TABLE near_band AS
-WITH texts AS (SELECT text_hash, min(signature) AS signature, hash(min(url_host_registered_domain)) AS domain
+WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
                FROM pages JOIN captures USING (source_id, warc_record_offset)
                WHERE searchable AND signature IS NOT NULL AND url_host_registered_domain IS NOT NULL
                GROUP BY text_hash),
      bands AS MATERIALIZED (
-       SELECT text_hash, domain, hash(band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS})) AS value
+       SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
        FROM texts, range({BANDS}) bands(band)),
-     shared AS (SELECT value FROM bands GROUP BY value
+     shared AS (SELECT band, value FROM bands GROUP BY ALL
                 HAVING count(*) BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) <> max(domain))
-SELECT text_hash, domain, value FROM bands WHERE value IN (FROM shared)
+SELECT text_hash, domain, band, value FROM bands SEMI JOIN shared USING (band, value)
 """
 _PAIRS = f"""
 WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
-               FROM near_band a JOIN near_band b USING (value)
+               FROM near_band a JOIN near_band b USING (band, value)
                WHERE a.text_hash < b.text_hash AND a.domain <> b.domain),
      texts AS (SELECT text_hash, min(signature) AS signature, min(words) AS words FROM pages
                WHERE searchable AND text_hash IN (SELECT text_hash FROM near_band) GROUP BY text_hash)

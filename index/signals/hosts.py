@@ -125,13 +125,9 @@ _LINKS = f"""
 WITH named AS (SELECT {HOST_NAME_SQL} AS host, min(url_host_registered_domain) AS domain FROM captures
                WHERE url_host_name <> '' GROUP BY host),
      placed AS (SELECT host, domain, row_number() OVER (ORDER BY host) - 1 AS number FROM named),
-     -- By hash, since few of the links lead to other hosts, and their targets are long strings.
-     hosts AS (SELECT hash(target) AS target,
-                      regexp_replace(split_part(split_part(target, '/', 3), ':', 1), '^www\\.', '') AS host
-               FROM (SELECT DISTINCT target FROM links)),
-     linked AS (SELECT DISTINCT url_host_name, hash(target) AS target
-                FROM links JOIN captures USING (source_id, warc_record_offset)),
-     found AS (SELECT DISTINCT {HOST_NAME_SQL} AS host, hosts.host AS target FROM linked JOIN hosts USING (target))
+     found AS (SELECT DISTINCT {HOST_NAME_SQL} AS host,
+                      regexp_replace(split_part(split_part(target, '/', 3), ':', 1), '^www\\.', '') AS target
+               FROM links JOIN captures USING (source_id, warc_record_offset))
 SELECT a.number, b.number FROM found f JOIN placed a ON a.host = f.host JOIN placed b ON b.host = f.target
 WHERE a.domain <> b.domain ORDER BY ALL
 """
