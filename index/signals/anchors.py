@@ -38,7 +38,7 @@ CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(
   '/(index|default)\.(html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)$', ''), '/+$', '')
 """
 # Hashes stand for texts, targets and domains: the same few are in millions of links, and comparing them as strings is
-# most of the work. MD5, since DuckDB's hash() is the same for some names that differ in two exchanged letters.
+# most of the work. MD5, since DuckDB's hash() is the same for "marisa n. dellano" and "marisa r. dellaro".
 _TEXTS = """
 CREATE OR REPLACE TEMP TABLE anchor_texts AS
 WITH anchors AS (SELECT DISTINCT anchor FROM links),

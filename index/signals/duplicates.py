@@ -39,8 +39,7 @@ _BANDED = f"""
 CREATE OR REPLACE TEMP TABLE near_band AS
 WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
                FROM pages JOIN captures USING (source_id, warc_record_offset)
-               WHERE searchable AND signature IS NOT NULL AND url_host_registered_domain IS NOT NULL
-               GROUP BY text_hash),
+               WHERE searchable AND signature IS NOT NULL GROUP BY text_hash),
      bands AS MATERIALIZED (
        SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
        FROM texts, range({BANDS}) bands(band)),
