@@ -20,6 +20,7 @@ from webemu.api.dialects import (
     exa,
     firecrawl,
     google,
+    hosted_mcp,
     jina,
     jina_search,
     kagi,
@@ -86,5 +87,7 @@ DIALECTS: tuple[Dialect, ...] = (
     scrapingbee.DIALECT,
     oxylabs.DIALECT,
     brightdata.DIALECT,
+    hosted_mcp.TAVILY,
+    hosted_mcp.EXA,
 )
 """All dialects, in the order in which a request to this server's root is offered to them."""

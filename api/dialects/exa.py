@@ -27,6 +27,7 @@ from webemu.api.dialects.dialect import (
 from webemu.api.dialects.search import SearchParams, normalize_score, search
 from webemu.api.dialects.site import find_icon, is_within, open_page
 from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl, list_links
+from webemu.api.dialects.summaries import summarize
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.emulator import urls
@@ -131,6 +132,9 @@ def _render_page_parts(world: World, request: Request, options: JsonObject, page
     row: JsonObject = {"favicon": icon_url} if (icon_url := find_icon(world, url, at_time)) else {}
     if options.get("text"):
         row["text"] = _render_text(world, page, options["text"], at_time)
+    if summary_options := options.get("summary"):
+        summary_query = get_text(summary_options, "query") if isinstance(summary_options, dict) else ""
+        row["summary"] = summarize(world, page.content, summary_query)
     extras = options.get("extras")
     if isinstance(extras, dict) and (count := get_number(extras, "links", 0, 0, 1000)):
         row["extras"] = {"links": list_links(world, url, at_time)[:count]}

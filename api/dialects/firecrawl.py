@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
-from webemu.api.dialects import firecrawl_crawl
+from webemu.api.dialects import firecrawl_batch, firecrawl_crawl
 from webemu.api.dialects.dialect import (
     Dialect,
     JsonObject,
@@ -35,7 +35,14 @@ from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
 from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
-from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, PayloadError, ViewUnavailable
+from webemu.emulator.errors import (
+    BadRequest,
+    EmulatorError,
+    NotCaptured,
+    PayloadError,
+    ServiceRefusal,
+    ViewUnavailable,
+)
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
@@ -233,8 +240,14 @@ def _is_meant_at_root(request: Request) -> bool:
     return _ROOT_PATHS.fullmatch(request.path) is not None
 
 
-_ROOT_PATHS = re.compile(r"/v2/.*|/v1/(scrape|map|crawl(/.*)?)")
-_CRAWL_PATH = "/v[12]/crawl"
+_ROOT_PATHS = re.compile(r"/v2/.*|/v1/(scrape|map|crawl(/.*)?|batch/scrape(/.*)?)")
+_CRAWL_PATH, _BATCH_PATH = "/v[12]/crawl", "/v[12]/batch/scrape"
+
+
+def _refuse_extract(world: World, request: Request) -> Response:
+    """Refuse what a language model would write."""
+    raise ServiceRefusal("This feature is not enabled for your team", reason="no-extract", status=403)
+
 
 DIALECT = Dialect(
     "firecrawl",
@@ -249,6 +262,11 @@ DIALECT = Dialect(
         Route(("GET",), f"{_CRAWL_PATH}/[^/]+", firecrawl_crawl.answer_status),
         Route(("DELETE",), f"{_CRAWL_PATH}/[^/]+", firecrawl_crawl.answer_cancel),
         Route(("GET",), f"{_CRAWL_PATH}/[^/]+/errors", firecrawl_crawl.answer_errors),
+        Route(("POST",), _BATCH_PATH, firecrawl_batch.answer_start),
+        Route(("GET",), f"{_BATCH_PATH}/[^/]+", firecrawl_batch.answer_status),
+        Route(("DELETE",), f"{_BATCH_PATH}/[^/]+", firecrawl_batch.answer_cancel),
+        Route(("GET",), f"{_BATCH_PATH}/[^/]+/errors", firecrawl_batch.answer_errors),
+        Route(("POST", "GET"), "/v[12]/(extract|agent|deep-research)(/.*)?", _refuse_extract),
     ),
     lambda request: get_header(request, b"authorization", "Bearer"),
     render_error,

@@ -149,6 +149,8 @@ def _render_result(world: World, hit: Hit, query: str) -> dict[str, object]:
         "htmlSnippet": highlight_html(world, hit.snippet, query),
         "formattedUrl": hit.url,
         "htmlFormattedUrl": highlight_html(world, hit.url, query),
+        # Clients drop results without this member. The page's declarations would have to be read out of the page.
+        "pagemap": {"metatags": [{}]},
     }
 
 

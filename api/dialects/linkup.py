@@ -87,7 +87,7 @@ def render_error(error: EmulatorError, request: Request) -> Response:
     status, code = _classify_error(error)
     field = error.reason.removeprefix("bad-") if isinstance(error, BadRequest) else ""
     details = [{"field": field, "message": error.message}] if field else []
-    message = "Validation failed" if field else error.message
+    message = "Validation failed" if field else "Unauthorized" if error.reason == "bad-key" else error.message
     return build_response(
         {"statusCode": status, "error": {"code": code, "message": message, "details": details}}, status
     )

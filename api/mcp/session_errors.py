@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import orjson
 
-from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -25,21 +24,24 @@ TOOL_ERROR_REASONS = ("rate-limited", "out-of-budget", INJECTED_REASON)
 
 def is_protocol_message(request: Request) -> bool:
     """True if the message is MCP's own, such as a handshake: no session counts it and no fault is injected."""
-    if not any(matches(request) for matches, _ in ENDPOINTS):
+    if not (any(matches(request) for matches, _ in ENDPOINTS) or request.path.rstrip("/").endswith("/mcp")):
         return False
     message = _parse_body(request.body)
     return message is not None and message.method not in ("tools/call", "resources/read")
 
 
-def render_error(error: EmulatorError, request: Request) -> Response:
-    """Render the response to a request that the session does not let through."""
+def render_error(error: EmulatorError, request: Request, names_reason: bool = True) -> Response:
+    """Render the response to a request that the session does not let through.
+
+    Without `names_reason` the error carries no data: a server that is imitated has no reasons of this one's.
+    """
     message = _parse_body(request.body)
     if error.reason in TOOL_ERROR_REASONS and message is not None and message.method == "tools/call":
         is_modern = request.headers.get(b"mcp-protocol-version", b"").decode("latin-1") in versions.MODERN
         result = tool_error(error) | ({"resultType": "complete"} if is_modern else {})
         return build_response(200, orjson.dumps(rpc.success_response(message.id, result)), [])
     error_data = {"reason": error.reason} | ({"failure": "infrastructure"} if is_server_fault(error) else {})
-    rpc_error = RpcError(INTERNAL_ERROR, error.message, error.status, error_data)
+    rpc_error = RpcError(INTERNAL_ERROR, error.message, error.status, error_data if names_reason else None)
     return build_response(
         error.status, orjson.dumps(rpc.error_response(message.id if message else None, rpc_error)), []
     )
@@ -51,7 +53,3 @@ def _parse_body(body: bytes) -> rpc.Message | None:
         return rpc.parse_message(json_text.parse_json(body))
     except (ValueError, RpcError):
         return None
-
-
-DIALECT = Dialect("mcp", "MCP", (), (), None, render_error, "`http://127.0.0.1:8800/mcp`")
-"""A dialect without routes, used only to render errors; `webemu.api.mcp.endpoint` answers the requests."""

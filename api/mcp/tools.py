@@ -22,12 +22,14 @@ from webemu.emulator.world import World
 class ArgumentSchema(TypedDict):
     """JSON Schema of one argument. Whole numbers have both bounds."""
 
-    type: Literal["string", "integer"]
+    type: Literal["string", "integer", "boolean", "array"]
     description: str
     minimum: NotRequired[int]
     maximum: NotRequired[int]
     enum: NotRequired[Sequence[str]]
     """Texts that are allowed; any text without it."""
+    items: NotRequired[Mapping[str, str]]
+    """JSON Schema of an array's members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Arguments:
     texts: Mapping[str, str]
     numbers: Mapping[str, int]
     """Whole numbers, clamped to their bounds."""
+    unchecked_values: Mapping[str, object] = field(default_factory=dict)
+    """Truth values and arrays as they were written, unchecked; a text that stands for an array is its only member."""
 
 
 class ToolResult(NamedTuple):
@@ -136,18 +140,23 @@ def read_arguments(tool: Tool, arguments: object) -> Arguments:
         raise BadRequest(f"{tool.name} needs {', '.join(missing)}", action=_usage_hint(tool))
     texts: dict[str, str] = {}
     numbers: dict[str, int] = {}
+    unchecked_values: dict[str, object] = {}
     for name in [name for name in tool.properties if name in named_arguments]:
-        if tool.properties[name]["type"] == "integer":
-            numbers[name] = _read_number(tool, name, named_arguments[name])
+        kind, value = tool.properties[name]["type"], named_arguments[name]
+        if kind == "integer":
+            numbers[name] = _read_number(tool, name, value)
+        elif kind == "string":
+            texts[name] = _read_text(tool, name, value)
         else:
-            texts[name] = _read_text(tool, name, named_arguments[name])
-    return Arguments(texts, numbers)
+            unchecked_values[name] = [value] if kind == "array" and isinstance(value, str) else value
+    return Arguments(texts, numbers, unchecked_values)
 
 
 _ALIASES = {
     "query": ("q", "queries", "text", "search_query", "keywords"),
     "id": ("url", "link", "ids"),
     "url": ("id", "link", "uri", "href", "urls"),
+    "urls": ("url", "ids", "id", "links"),
     "docid": ("id", "url", "doc_id"),
     "pattern": ("query", "text"),
     "size": ("count", "limit", "num_results", "top_k", "topn"),

@@ -15,14 +15,16 @@ from webemu.api.dialects.dialect import Dialect, has_route, runs_inline
 from webemu.api.dialects.dialect import answer_request as speak
 from webemu.api.http.request import Handler, Request
 from webemu.api.http.response import Response
-from webemu.api.mcp import session_errors
 from webemu.api.mcp.endpoint import ENDPOINTS
+from webemu.api.mcp.session_errors import render_error
 from webemu.api.pages import PAGES
 from webemu.api.services import sitemap
 from webemu.api.wiki import answer as wiki
 from webemu.api.wiki.site import is_wikipedia
 from webemu.emulator.world import World
 
+MCP_DIALECT = Dialect("mcp", "MCP", (), (), None, render_error, "`http://127.0.0.1:8800/mcp`")
+"""This server's own MCP as a dialect without routes, which only renders errors; the endpoint answers the requests."""
 GENERATED_PAGES: Sequence[Handler] = (wiki.answer, sitemap.answer)
 """Handlers for pages that a site has although the crawl has no capture of them."""
 
@@ -71,7 +73,7 @@ def build_services(keys: frozenset[str]) -> Services:
     dialects: dict[Handler, Dialect] = {handler: dialect for dialect, handler in dialect_handlers}
     dialects |= {handler: dialect for (_, handler), (dialect, _) in zip(prefixed, dialect_handlers, strict=True)}
     dialects |= {hosts[host]: dialect for dialect, _ in dialect_handlers for host in dialect.hosts}
-    dialects |= {handler: session_errors.DIALECT for _, handler in ENDPOINTS}
+    dialects |= {handler: MCP_DIALECT for _, handler in ENDPOINTS}
     return Services({**hosts, **routes.HOSTS}, (*prefixed, *PAGES, *routes.PATHS), roots, dialects)
 
 

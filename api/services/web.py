@@ -31,7 +31,7 @@ from webemu.api.runtime.load_shedding import arrival_time, find_refusal
 from webemu.api.runtime.thread_pool import ThreadPool
 from webemu.api.services.captured_web import answer, answer_from_index, render_plain_failure, render_refusal
 from webemu.api.services.recordings import has_recorded_answer, mark_unrecorded, replay_exchange
-from webemu.api.services.registry import Services
+from webemu.api.services.registry import MCP_DIALECT, Services
 from webemu.api.sessions.connection_faults import break_connection, strip_debug_headers
 from webemu.api.sessions.handler import SessionHandler
 from webemu.api.sessions.native import ROUTES
@@ -164,7 +164,7 @@ class Web:
         if (handler := self._services.find_own_handler(request)) is None:
             return request, None
         request, dialect = self._with_session(request, handler), self._dialect(handler)
-        if dialect is session_errors.DIALECT:
+        if dialect is MCP_DIALECT:
             check_api_key(request)
         return request, self._responder(NATIVE_RESPONDER.service, handler, handler)
 

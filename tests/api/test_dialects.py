@@ -114,8 +114,18 @@ LINKS = {
     "oxylabs": in_content,
 }
 """The path to the links in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
-WITHOUT_SEARCH = {"jina", "brightdata", "arxiv", "crossref", "openalex", "pubmed", "semantic-scholar"}
-"""Services that read pages, and those that search only such pages as are papers."""
+WITHOUT_SEARCH = {
+    "jina",
+    "brightdata",
+    "arxiv",
+    "crossref",
+    "mcp-exa",
+    "mcp-tavily",
+    "openalex",
+    "pubmed",
+    "semantic-scholar",
+}
+"""Services that read pages, those that search only such pages as are papers, and servers of MCP."""
 ANY_PATH = {"jina", "jina-search"}
 """The services whose path is the URL or query itself."""
 SAYS_NOTHING = {"jina-search": 422, "linkup": 400}

@@ -435,7 +435,7 @@ def test_the_account_of_serpapi(ask: Ask) -> None:
 
 @pytest.mark.parametrize("name", ["serper", "tavily", "exa", "firecrawl", "brave"])
 def test_what_is_not_served_does_not_say_where_the_asker_is(name: str, ask: Ask) -> None:
-    answer = ask("POST", f"http://localhost/{name}/v2/extract", headers={**HEADERS, "Authorization": "Bearer good"})
+    answer = ask("POST", f"http://localhost/{name}/v2/unheard-of", headers={**HEADERS, "Authorization": "Bearer good"})
     assert answer.status_code == 404
-    assert "Cannot POST /v2/extract" in answer.text
+    assert "Cannot POST /v2/unheard-of" in answer.text
     assert not re.search("offline|crawl|emul", answer.text)

@@ -76,3 +76,11 @@ def test_errors(exa: "exa_py.Exa", keyed_server: Server) -> None:
     with pytest.raises(ValueError, match=r"401.*INVALID_API_KEY"):
         exa_py.Exa("bad", base_url=f"{keyed_server.url}/exa").search("town")
     assert exa_py.Exa("good", base_url=f"{keyed_server.url}/exa").search("town").results
+
+
+def test_summaries_are_sentences_of_the_page(exa: "exa_py.Exa") -> None:
+    page = exa.get_contents([LEXICON], text=True, summary=True).results[0]
+    assert 0 < len(page.summary) <= 600
+    assert page.summary in " ".join(page.text.split())
+    results = exa.search("town river", num_results=3, contents={"summary": {"query": "river"}, "text": True}).results
+    assert all(one.summary and one.summary in " ".join(one.text.split()) for one in results)

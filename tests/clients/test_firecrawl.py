@@ -109,3 +109,33 @@ def test_errors(app: "firecrawl.Firecrawl", keyed_server: Server) -> None:
     with pytest.raises(errors.UnauthorizedError, match="Invalid token"):
         firecrawl.Firecrawl(api_key="bad", api_url=keyed_server.url).scrape(LEXICON)
     assert firecrawl.Firecrawl(api_key="good", api_url=keyed_server.url).scrape(LEXICON).markdown
+
+
+def test_batch(app: "firecrawl.Firecrawl") -> None:
+    found_urls = [one.url for one in app.search("town river", limit=3).web]
+    job = app.batch_scrape([*found_urls, LOST], formats=["markdown"], poll_interval=1)
+    assert (job.status, job.total) == ("completed", 4)
+    assert [page.metadata.source_url for page in job.data] == found_urls
+    assert all(page.markdown for page in job.data)
+    started = app.start_batch_scrape([*found_urls, LOST, "http://"], ignore_invalid_urls=True)
+    assert started.invalid_urls == ["http://"]
+    assert [error.url for error in app.get_batch_scrape_errors(started.id).errors] == [LOST]
+    assert app.cancel_batch_scrape(started.id)
+
+
+def test_batch_in_pages(app: "firecrawl.Firecrawl") -> None:
+    links = [link.url for link in app.map(SITE, limit=70).links]
+    job = app.batch_scrape(links, formats=["links"], poll_interval=1)
+    assert job.total == 70
+    assert len(job.data) > 50
+
+
+def test_a_batch_that_is_none(app: "firecrawl.Firecrawl") -> None:
+    for job in ("x", "eJwDAAAAAAE", "%00"):
+        with pytest.raises(errors.FirecrawlError, match="not found"):
+            app.get_batch_scrape_status(job)
+
+
+def test_what_a_model_would_write_is_refused(app: "firecrawl.Firecrawl") -> None:
+    with pytest.raises(errors.FirecrawlError, match="not enabled"):
+        app.extract(urls=[LEXICON], prompt="the towns")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -16,6 +17,7 @@ mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed")
 stdio = pytest.importorskip("mcp.client.stdio", reason="the MCP SDK is not installed")
 
 Conversation = Callable[[Any], Awaitable[None]]
+LOST = f"{LEXICON}x"
 
 
 def over_http(server: Server, tools: str) -> Any:
@@ -109,3 +111,49 @@ def flat(error: BaseException) -> list[str]:
     """Return the messages of an error and of those grouped in it."""
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return [str(error), *(text for one in inner for text in flat(one))]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_tavily_server_by_its_name(web: Server, mode: str) -> None:
+    async def converse(client: Any) -> None:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names == ["tavily_search", "tavily_extract", "tavily_crawl", "tavily_map"]
+        arguments = {"query": "town river", "max_results": 3, "include_domains": ["openlexicon.org"]}
+        text = (await client.call_tool("tavily_search", arguments)).content[0].text
+        urls = re.findall(r"^URL: (.+)$", text, re.MULTILINE)
+        assert len(urls) == 3
+        assert all("openlexicon.org" in url for url in urls)
+        text = (await client.call_tool("tavily_extract", {"urls": [LEXICON, LOST]})).content[0].text
+        assert f"URL: {LEXICON}\nRaw Content: " in text
+        assert f"URL: {LOST}\nError: " in text
+        text = (await client.call_tool("tavily_map", {"url": LEXICON, "limit": 5})).content[0].text
+        assert "[5] URL: https://" in text
+        text = (await client.call_tool("tavily_crawl", {"url": LEXICON, "limit": 2})).content[0].text
+        assert "[2] URL: https://" in text
+
+    talk("https://mcp.tavily.com/mcp/?tavilyApiKey=any", mode, converse)
+
+
+def test_exa_server_by_its_name(web: Server) -> None:
+    async def converse(client: Any) -> None:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["web_search_exa", "web_fetch_exa"]
+        text = (await client.call_tool("web_search_exa", {"query": "town river", "numResults": 2})).content[0].text
+        assert len(re.findall(r"^Title: .+$", text, re.MULTILINE)) == 2
+        nothing = await client.call_tool("web_search_exa", {"query": "zzyzzyx"})
+        assert nothing.content[0].text == "No search results found. Please try a different query."
+        text = (await client.call_tool("web_fetch_exa", {"urls": [LEXICON, LOST]})).content[0].text
+        assert f"\nURL: {LEXICON}\n\n" in text
+        assert text.endswith(f"Error fetching {LOST}: CRAWL_NOT_FOUND")
+        lost = await client.call_tool("web_fetch_exa", {"urls": LOST})
+        assert (lost.is_error, LOST in lost.content[0].text) == (True, True)
+
+    talk("https://mcp.exa.ai/mcp", "auto", converse)
+
+
+def test_a_hosted_server_wants_its_key(keyed: Server) -> None:
+    async def converse(client: Any) -> None:
+        assert (await client.list_tools()).tools
+
+    talk("https://mcp.exa.ai/mcp?exaApiKey=good", "auto", converse)
+    with pytest.raises(Exception, match=r"."):
+        talk("https://mcp.exa.ai/mcp?exaApiKey=bad", "legacy", converse)
