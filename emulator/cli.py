@@ -56,6 +56,10 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "train": ("webemu.rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
         "report": ("webemu.rl.train.report_command:report", "Show a training run: curves and what the model did."),
+        "hosted-tools": (
+            "webemu.rl.hosted.command:hosted_tools",
+            "Give a local model OpenAI's and Anthropic's hosted web search.",
+        ),
         "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model for evaluation."),
         "eval": ("webemu.rl.eval_command:evaluation", "Evaluate a model on a task file: it searches and answers."),
         "judge": ("webemu.rl.judge.command:judge_app", "Measure a model that judges answers."),

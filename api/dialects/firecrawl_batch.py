@@ -102,7 +102,7 @@ def answer_errors(world: World, request: Request) -> Response:
 def answer_cancel(world: World, request: Request) -> Response:
     """Answer `DELETE /v2/batch/scrape/ID`. There is nothing to stop."""
     _decode_job(request.path.rpartition("/")[2])
-    return build_response({"success": True, "message": "Batch scrape job successfully cancelled."})
+    return build_response({"success": True, "status": "cancelled", "message": "Batch scrape job cancelled"})
 
 
 def _is_valid(url: str) -> bool:

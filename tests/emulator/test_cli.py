@@ -103,7 +103,7 @@ def test_every_help_is_shown_by_the_base_install(way: str) -> None:
 @pytest.mark.parametrize("way", BARE)
 def test_every_command_says_what_to_install(way: str) -> None:
     free = {"demo", "doctor", "search", "fetch", "find", "mcp", "quiz", "data", "episodes", "serve-model"}
-    free |= {"completion"}
+    free |= {"completion", "hosted-tools"}
     """These begin without any extra."""
     for words, code, _, err in bare(way, OPTIONAL, *(words for words in leaves() if words[0] not in free)):
         lines = err.splitlines()
@@ -119,6 +119,7 @@ def test_every_command_says_what_to_install(way: str) -> None:
         (["tasks", "build", "--out", "t.jsonl"], "rl"),
         (["train", "--out", "{tmp}/run"], "train"),
         (["serve-model", "{tmp}/model"], "train"),
+        (["hosted-tools", "--model", "m", "--base-url", "http://127.0.0.1:9/v1"], "rl"),
         (["eval", "--tasks", "{tasks}", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", "{tmp}"], "rl"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else value,
