@@ -21,8 +21,8 @@ from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
 from webemu.rl.judge.answers import EQUIVALENT, OPEN, SUPPORTED
 from webemu.rl.rewards import LONG, SHORT
 
-MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 4_000, 400, 40_000_000
-"""Characters shown of one observation, at most and at least, and of all observations together."""
+MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 12_000, 400, 27_000_000
+"""Characters shown of one observation, at most (more than a window of a page has) and at least, and of all together."""
 HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "relevance", "recall", "reward", "calls", "tokens")
 """Figures shown as tiles at the top, if there are any."""
 COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
