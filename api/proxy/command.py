@@ -22,7 +22,7 @@ PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DD
 """Variables by which programs find their proxy."""
 CA_VARIABLES = (
     "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "HTTPLIB2_CA_CERTS",
-    "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "DENO_CERT",
+    "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "DENO_CERT", "PRIMP_CA_BUNDLE",
 )  # fmt: skip
 """Variables by which programs find certificate authorities that they trust."""
 NO_PROXY_HOSTS = "localhost,127.0.0.1,::1"

@@ -24,7 +24,7 @@ from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.proxy.command import build_exports
 
 HERE = Path(__file__)
-SERVER, AGENT = "10.53.80.53", "10.53.80.2"
+SERVER, AGENT = "22.0.80.53", "22.0.80.2"
 PAGE = html("Harbour", "The river port.")
 SITES = [f"site-{number}.example" for number in range(8)]
 NO_POWERS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"]
@@ -178,6 +178,11 @@ def test_clients_without_settings_see_the_web(closed: Closed, name: str) -> None
     if not shutil.which(CLIENTS[name][0]):
         pytest.skip(f"no {CLIENTS[name][0]} here")
     assert closed.ask(*CLIENTS[name]).strip() == PAGE
+
+
+def test_names_have_addresses_that_guards_accept(closed: Closed) -> None:
+    check = "import ipaddress, socket, sys; print(ipaddress.ip_address(socket.gethostbyname(sys.argv[1])).is_global)"
+    assert closed.ask(sys.executable, "-c", check, SITES[0]).strip() == "True"
 
 
 def test_the_server_sends_nothing_to_anyone_but_the_agent(closed: Closed) -> None:

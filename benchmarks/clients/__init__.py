@@ -1,0 +1,1 @@
+"""Runs the programs of `examples/clients`: published clients and frameworks, unmodified, against a served web."""
