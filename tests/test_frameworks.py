@@ -73,6 +73,7 @@ def test_keys_are_those_that_the_programs_read() -> None:
     sources = "".join(program.source for program in PROGRAMS.values())
     named = set(re.findall(r"(?:environ\[\"|process\.env\.)(\w+_KEY|GOOGLE_CSE_ID)", sources))
     assert named <= set(KEYS)
+    assert not any(key.startswith("WEBEMU_") for key in KEYS), "webemu refuses settings that it does not have"
 
 
 def test_a_client_whose_cases_all_hold_works_as_shipped() -> None:

@@ -26,7 +26,7 @@ def read_mcp(url):
 async def call_tool(name, arguments):
     from autogen_ext.tools.mcp import McpWorkbench, StreamableHttpServerParams
 
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     server = StreamableHttpServerParams(url=os.environ["WEBEMU_SERVER"] + "/mcp", headers=headers)
     async with McpWorkbench(server) as workbench:
         return (await workbench.call_tool(name, arguments)).to_text()

@@ -31,7 +31,7 @@ async def call_tool(name, **arguments):
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
 
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     async with (
         streamablehttp_client(os.environ["WEBEMU_SERVER"] + "/mcp", headers=headers) as (receive, send, _),
         ClientSession(receive, send) as session,

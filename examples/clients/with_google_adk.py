@@ -29,7 +29,7 @@ def search_mcp(query):
 async def call_tool(name, arguments):
     from google.adk.tools.mcp_tool import McpToolset, StreamableHTTPConnectionParams
 
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     server = StreamableHTTPConnectionParams(url=os.environ["WEBEMU_SERVER"] + "/mcp", headers=headers)
     toolset = McpToolset(connection_params=server, tool_filter=[name])
     (tool,) = await toolset.get_tools()

@@ -169,7 +169,7 @@ async def call_mcp(name, arguments):
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
     address = os.environ["WEBEMU_SERVER"] + "/mcp"
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     client = MultiServerMCPClient({"web": {"transport": "streamable_http", "url": address, "headers": headers}})
     tools = {tool.name: tool for tool in await client.get_tools()}
     return await tools[name].ainvoke(arguments)

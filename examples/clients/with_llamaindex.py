@@ -110,7 +110,7 @@ def search_mcp(query):
 async def call_mcp(name, **arguments):
     from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
 
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     tools = await McpToolSpec(
         BasicMCPClient(os.environ["WEBEMU_SERVER"] + "/mcp", headers=headers)
     ).to_tool_list_async()

@@ -42,7 +42,7 @@ def read_exa_mcp(url):
 async def call_tool(name, arguments, address=None):
     from agents.mcp import MCPServerStreamableHttp
 
-    headers = {} if address else {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {} if address else {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     address = address or os.environ["WEBEMU_SERVER"] + "/mcp"
     async with MCPServerStreamableHttp(params={"url": address, "headers": headers}) as server:
         return (await server.call_tool(name, arguments)).content

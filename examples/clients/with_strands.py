@@ -41,7 +41,7 @@ def search_mcp(query):
     from mcp.client.streamable_http import streamablehttp_client
     from strands.tools.mcp import MCPClient
 
-    headers = {"Authorization": "Bearer " + os.environ["WEBEMU_API_KEY"]}
+    headers = {"Authorization": "Bearer " + os.environ["MCP_API_KEY"]}
     with MCPClient(lambda: streamablehttp_client(os.environ["WEBEMU_SERVER"] + "/mcp", headers=headers)) as client:
         return client.call_tool_sync("1", "search", {"query": query})
 

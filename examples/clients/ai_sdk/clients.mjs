@@ -23,7 +23,7 @@ export async function searchExa(query) {
 /** Search with the MCP tools of @ai-sdk/mcp. */
 export async function searchMcp(query) {
   const { experimental_createMCPClient: createClient } = await import("@ai-sdk/mcp");
-  const headers = { Authorization: `Bearer ${process.env.WEBEMU_API_KEY}` };
+  const headers = { Authorization: `Bearer ${process.env.MCP_API_KEY}` };
   const client = await createClient({ transport: { type: "http", url: `${process.env.WEBEMU_SERVER}/mcp`, headers } });
   const tools = await client.tools();
   const answer = await tools.search.execute({ query }, OPTIONS);

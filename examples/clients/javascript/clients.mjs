@@ -65,7 +65,7 @@ export async function searchDuckduckgo(query) {
 export async function searchMcp(query) {
   const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
-  const headers = { Authorization: `Bearer ${process.env.WEBEMU_API_KEY}` };
+  const headers = { Authorization: `Bearer ${process.env.MCP_API_KEY}` };
   const client = new Client({ name: "agent", version: "1" });
   const address = new URL(`${process.env.WEBEMU_SERVER}/mcp`);
   await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }));

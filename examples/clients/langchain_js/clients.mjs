@@ -71,7 +71,7 @@ export async function readCheerio(url) {
 /** Search with the MCP tools of @langchain/mcp-adapters. */
 export async function searchMcp(query) {
   const { MultiServerMCPClient } = await import("@langchain/mcp-adapters");
-  const headers = { Authorization: `Bearer ${process.env.WEBEMU_API_KEY}` };
+  const headers = { Authorization: `Bearer ${process.env.MCP_API_KEY}` };
   const client = new MultiServerMCPClient({ web: { transport: "http", url: `${process.env.WEBEMU_SERVER}/mcp`, headers } });
   const tools = await client.getTools();
   const answer = await tools.find((tool) => tool.name === "search").invoke({ query });
