@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.accessibility import list_serious_findings, needs_axe
 from webemu.rl.evaluation import report
 from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.rows import outcome_of
@@ -137,6 +138,16 @@ def look(browser: Browser, tmp_path: Path, text: str, name: str, **how: Any) -> 
     if artifacts := os.environ.get("WEBEMU_ARTIFACTS"):
         view.page.screenshot(path=Path(artifacts) / f"report-{name}.png")
     return view
+
+
+@pytest.mark.slow
+@in_browser
+@needs_axe
+def test_an_accessibility_checker_finds_nothing_serious(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(
+        report_html(row(0), row(1, right=False), row(2, mask="outage: gone")), "utf-8"
+    )
+    assert list_serious_findings(browser, (tmp_path / "report.html").as_uri()) == []
 
 
 @pytest.mark.slow

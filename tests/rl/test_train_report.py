@@ -25,6 +25,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from selectolax.lexbor import LexborHTMLParser as Html
 from typer.testing import CliRunner
 
+from tests.accessibility import list_serious_findings, needs_axe
 from webemu.emulator.cli import app
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
@@ -403,6 +404,17 @@ def test_hostile_text_does_not_run(browser: Browser, tmp_path: Path) -> None:
     expect(page.locator("details.row").first).to_contain_text(EVIL)
     assert page.title() == "evil: training"
     assert (messages, [url for url in urls if not url.startswith("file:")]) == ([], [])
+
+
+@pytest.mark.slow
+@in_browser
+@needs_axe
+def test_an_accessibility_checker_finds_nothing_serious(
+    browser: Browser, run_copy: Path, two_runs: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "compared.html").write_text(render_comparison(two_runs), encoding="utf-8")
+    findings = list_serious_findings(browser, (tmp_path / "compared.html").as_uri())
+    assert findings + list_serious_findings(browser, written(run_copy)) == []
 
 
 @pytest.mark.slow
