@@ -222,7 +222,7 @@ def _build_dialect(name: str, service: str, host: str, toolset: Toolset, key_par
     )
 
 
-TAVILY = _build_dialect("mcp-tavily", "Tavily's MCP server", "mcp.tavily.com", _TAVILY, "tavilyApiKey")
+TAVILY = _build_dialect("mcp-tavily", "Tavily MCP", "mcp.tavily.com", _TAVILY, "tavilyApiKey")
 """Tavily's MCP server."""
-EXA = _build_dialect("mcp-exa", "Exa's MCP server", "mcp.exa.ai", _EXA, "exaApiKey")
+EXA = _build_dialect("mcp-exa", "Exa MCP", "mcp.exa.ai", _EXA, "exaApiKey")
 """Exa's MCP server."""
