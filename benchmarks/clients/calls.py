@@ -117,13 +117,21 @@ def _call(command: Sequence[str], client: Client, case: str, variables: dict[str
     environment |= {"SEARX_HOST": f"{server}/searxng", "SEARX_URL": f"{server}/searxng", "PYTHONWARNINGS": "ignore"}
     words = [*command, client.function, *ARGUMENTS[kind, case]]
     began = time.perf_counter()
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", env=environment, timeout=SECONDS, check=False
-        )
-        output, errors, status = done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired:
-        output, errors, status = "", f"not done after {SECONDS:.0f} s", 124
+    with tempfile.TemporaryDirectory(prefix="client-") as folder:  # some keep what they read in the current folder
+        try:
+            done = subprocess.run(
+                words,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env=environment,
+                timeout=SECONDS,
+                check=False,
+            )
+            output, errors, status = done.stdout, done.stderr, done.returncode
+        except subprocess.TimeoutExpired:
+            output, errors, status = "", f"not done after {SECONDS:.0f} s", 124
     seconds = round(time.perf_counter() - began, 1)
     return Call(client.function, case, output[:OUTPUT_CHARACTERS], errors[-OUTPUT_CHARACTERS:], status, seconds)
 

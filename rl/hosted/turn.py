@@ -146,14 +146,14 @@ async def run_turn(
             calls += 1
             step = await _run_call(web, call, tools) if calls <= tools.max_calls else _refuse_call(call)
             steps.append(step)
-            conversation.append({"role": "tool", "tool_call_id": call.id, "content": describe_step(step, tools)})
+            conversation.append({"role": "tool", "tool_call_id": call.id, "content": describe_step(step)})
         steps += function_calls
         # Without hosted tools in its schemas a model may still call one; it is told so once, and not asked again.
         if function_calls or not hosted_calls or not is_allowed:
             return Turn(tuple(steps), prompt_tokens, completion_tokens, reply.was_cut_off)
 
 
-def describe_step(step: SearchStep | FetchStep, tools: HostedTools) -> str:
+def describe_step(step: SearchStep | FetchStep) -> str:
     """Return what the model reads of a search or a page."""
     if step.error:
         return step.error
