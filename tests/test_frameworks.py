@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.clients.__main__ import PAGES, RESULTS, render_pages
+from benchmarks.clients.__main__ import PAGES, RESULTS, list_broken, render_pages
 from benchmarks.clients.calls import (
     KEYS,
     PAGE_FACT,
@@ -101,6 +101,18 @@ def test_a_case_that_does_not_hold_is_named(case: str, call: Call, reason: str) 
     verdict = judge_toy(**{case: call})
     assert not verdict.as_shipped
     assert verdict.cases["paging" if case == "second" else case] == reason
+
+
+@pytest.mark.parametrize("change", [{"empty": "names snapshot"}, {"proxy": "it has no page"}])
+def test_a_client_that_worked_before_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict[str, str]
+) -> None:
+    verdict = judge_toy()
+    stored = {"date": "", "verdicts": {"toy": [list(verdict)]}}
+    (tmp_path / "results.json").write_text(json.dumps(stored))
+    monkeypatch.setattr("benchmarks.clients.__main__.RESULTS", tmp_path / "results.json")
+    assert list_broken({"toy": [verdict]}) == []
+    assert list_broken({"toy": [verdict._replace(**change)]}) == ["toy search_toy"]  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(bool(PROBLEM), reason=f"no network of its own: {PROBLEM}")

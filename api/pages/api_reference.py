@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from webemu.api.pages.template import fill_template
 
 Schema = Mapping[str, Any]
@@ -49,7 +51,19 @@ def render_reference(document: Schema) -> bytes:
         for method, operation in methods.items():
             tag = next(iter(operation.get("tags", ())), "Other")
             groups.setdefault(tag, []).append(_read_operation(document, path, method, operation))
-    return fill_template("reference.html", info=document["info"], groups=groups)
+    return fill_template("reference.html", info=document["info"], groups=groups, mark_code=mark_code)
+
+
+def mark_code(text: str) -> Markup:
+    """Return a text as HTML, with the parts between backticks as code.
+
+    mark_code("`a<b`")    # Markup("<code>a&lt;b</code>")
+    """
+    parts = (
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        for index, part in enumerate(text.split("`"))
+    )
+    return Markup("").join(parts)
 
 
 def _read_operation(document: Schema, path: str, method: str, operation: Schema) -> Operation:

@@ -4,7 +4,8 @@ python -m benchmarks.clients [NAME...] [--write]
 
 Each program of `examples/clients` gets an environment of its own (uv and npm keep these). In `webemu run` each of its
 functions is called with a query or a page that exists, with one that does not, with a wrong key or an unknown host, and
-for two pages of results; then once by proxy. NAME limits the run to those pages of `docs/frameworks`. With `--write`
+for two pages of results; then once by proxy. NAME limits the run to those pages of `docs/frameworks`. Without
+`--write` the exit status is 1 if a client that worked when they were written does not now. With `--write`
 the pages and `docs/frameworks/results.json` are written; other pages keep what they had.
 """
 
@@ -44,8 +45,12 @@ def _main() -> int:
     except MissingTool as error:
         print(f"clients: {error}", file=sys.stderr)
         return 2
+    broken = list_broken(verdicts)
     if arguments.write:
         write_pages(programs, verdicts)
+    elif broken:
+        print(f"clients: these worked when docs/frameworks was written: {', '.join(broken)}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -74,6 +79,19 @@ def run_programs(programs: Sequence[Program]) -> dict[str, list[Verdict]]:
     rows = [verdict for own_verdicts in verdicts.values() for verdict in own_verdicts]
     print(f"{sum(verdict.as_shipped for verdict in rows)} of {len(rows)} clients work as shipped")
     return verdicts
+
+
+def list_broken(verdicts: Mapping[str, Sequence[Verdict]]) -> list[str]:
+    """Return the clients that do not work as shipped, or by proxy, although they did when the pages were written."""
+    stored = json.loads(RESULTS.read_text("utf-8"))["verdicts"] if RESULTS.exists() else {}
+    earlier = {(name, row[0]): Verdict(*row) for name, rows in stored.items() for row in rows}
+    return [
+        f"{name} {verdict.client}"
+        for name, program_verdicts in verdicts.items()
+        for verdict in program_verdicts
+        if (before := earlier.get((name, verdict.client)))
+        and (before.as_shipped > verdict.as_shipped or bool(verdict.proxy) > bool(before.proxy))
+    ]
 
 
 def write_pages(programs: Mapping[str, Program], verdicts: Mapping[str, Sequence[Verdict]]) -> None:

@@ -159,6 +159,8 @@ def test_the_documentation_loads_nothing_from_elsewhere(ask: Ask) -> None:
     assert "default-src 'none'" in reference.headers["Content-Security-Policy"]
     assert not re.search(r'(?:href|src)="(?!/|#)', reference.text)
     assert all(f">{dialect.service}</a>" in reference.text for dialect in DIALECTS)
+    assert "<code>/s/SESSION</code>" in reference.text
+    assert "`" not in reference.text
     page = ask("GET", "/docs/try").text
     assert "http:" not in page
     assert "https:" not in page
