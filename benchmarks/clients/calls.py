@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -89,7 +90,8 @@ def webemu(*arguments: str) -> str:
 
 def call_by_proxy(program: Program, environment: Environment, variables: dict[str, str]) -> list[Call]:
     """Call each function once, in its first case, with the variables of `webemu env`."""
-    return [_call(environment.command, client, "found", variables) for client in program.clients]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda client: _call(environment.command, client, "found", variables), program.clients))
 
 
 def call_sealed(program: Program, environment: Environment, root: Path) -> list[Call]:
@@ -142,9 +144,10 @@ def _main() -> None:
 
     name, command = sys.argv[1], json.loads(sys.argv[2])
     (program,) = (program for program in list_programs() if program.name == name)
-    for client in program.clients:
-        for case in _list_cases(client):
-            print(json.dumps(_call(command, client, case, {})), flush=True)
+    pairs = [(client, case) for client in program.clients for case in _list_cases(client)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for call in pool.map(lambda pair: _call(command, pair[0], pair[1], {}), pairs):
+            print(json.dumps(call), flush=True)
 
 
 if __name__ == "__main__":
