@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from benchmarks.clients.__main__ import PAGES, RESULTS, list_broken, render_pages
 from benchmarks.clients.calls import (
     KEYS,
+    PAGE,
     PAGE_FACT,
     Call,
     call_by_proxy,
@@ -101,6 +103,15 @@ def test_a_case_that_does_not_hold_is_named(case: str, call: Call, reason: str) 
     verdict = judge_toy(**{case: call})
     assert not verdict.as_shipped
     assert verdict.cases["paging" if case == "second" else case] == reason
+
+
+def test_a_reader_that_only_names_the_page_has_not_read_it() -> None:
+    reader = Client("read_toy", "Read with toy.", has_pages=False)
+    calls = [
+        call._replace(function="read_toy") for call in (FOUND_CALL._replace(output=f"no {PAGE}"), NOTHING, REFUSED)
+    ]
+    (verdict,) = judge(replace(TOY, clients=(reader,)), {"toy": "1.0"}, calls, calls[:1])
+    assert (verdict.success, verdict.proxy) == ("the page is not in its answer",) * 2
 
 
 @pytest.mark.parametrize("change", [{"empty": "names snapshot"}, {"proxy": "it has no page"}])

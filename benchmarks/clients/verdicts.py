@@ -97,7 +97,9 @@ def find_package(client: Client, versions: dict[str, str]) -> str:
 
 
 def _judge_found(call: Call) -> str:
-    if call.status == 0 and any(sign in call.output for sign in (PAGE, PAGE_TITLE, PAGE_FACT)):
+    # A reader's message of failure names the page's URL, so that only a search has found it by its URL.
+    signs = (PAGE_TITLE, PAGE_FACT, *([PAGE] if call.function.startswith("search") else []))
+    if call.status == 0 and any(sign in call.output for sign in signs):
         return ""
     return _describe(call) or "the page is not in its answer"
 
