@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from webemu.rl.hosted.turn import (
-    PAGE_CHARACTERS,
+    MAX_CALLS,
     ChatMessage,
     FetchStep,
     HostedTools,
@@ -53,11 +53,8 @@ def read_tools(body: Json) -> HostedTools:
             functions.append(_to_schema(tool))
         else:
             raise InvalidRequest(f"tools: the type {tool.get('type')!r} is not supported")
-    calls = read_number(body.get("max_tool_calls"))
-    limits = {"max_calls": calls} if calls else {}
-    return HostedTools(
-        has_search, has_search, allowed, (), page_characters=PAGE_CHARACTERS, functions=tuple(functions), **limits
-    )
+    max_calls = read_number(body.get("max_tool_calls")) or MAX_CALLS
+    return HostedTools(has_search, has_search, allowed, max_calls=max_calls, functions=tuple(functions))
 
 
 def _to_schema(tool: Json) -> ToolSchema:
@@ -136,8 +133,14 @@ def _render_step(step: Step, steps: Sequence[Step], body: Json, index: int) -> J
         return {**names, "name": step.name, "arguments": step.arguments, "status": "completed"}
     if isinstance(step, str):
         annotations = [
-            {"type": "url_citation", "start_index": one.start, "end_index": one.end, "url": one.url, "title": one.title}
-            for one in list_citations(step, steps)
+            {
+                "type": "url_citation",
+                "start_index": citation.start,
+                "end_index": citation.end,
+                "url": citation.url,
+                "title": citation.title,
+            }
+            for citation in list_citations(step, steps)
         ]
         content = {"type": "output_text", "text": step, "annotations": annotations, "logprobs": []}
         names = {"type": "message", "id": make_id("msg_", index, step), "role": "assistant"}
