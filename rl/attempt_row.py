@@ -20,6 +20,8 @@ class StepRow(TypedDict):
     kind: str
     """Kind of the observation (`webemu.rl.state.ObservationKind`)."""
     id: str
+    earned: NotRequired[dict[str, float]]
+    """Parts of the reward terms that the call earned or lost (`webemu.rl.credit`); missing if there are none."""
 
 
 class TurnRow(TypedDict, total=False):

@@ -17,7 +17,7 @@ from webemu.agent_client.errors import InfrastructureError, WebError
 from webemu.agent_client.tools import InvalidToolCall, refusal_text
 from webemu.rl import arguments, user, views
 from webemu.rl.ledger import Request
-from webemu.rl.record import EpisodeRecord, UserQuestion, url_key
+from webemu.rl.record import EpisodeRecord, Progress, UserQuestion, url_key
 from webemu.rl.sanitizing import delimit, sanitize
 from webemu.rl.session_client import InjectedFault, SessionClient, Steps, open_session
 from webemu.rl.state import EpisodeState, Limits, Observation, ObservationKind
@@ -51,6 +51,14 @@ class EpisodeLogic:
         if state.end:
             return Observation("The work is over; nothing more is read.", "over", True)
         state.turns += 1
+        observation = yield from self._perform(name, tool_arguments)
+        answered_requests = state.session.answered_requests if state.session else 0
+        state.progress.append(Progress(answered_requests, dict(state.parts_by_page), state.questions))
+        return observation
+
+    def _perform(self, name: object, tool_arguments: object) -> Steps[Observation]:
+        """Execute a tool call of an episode that goes on."""
+        state = self.state
         tools: dict[str, Callable[..., Steps[Observation]]] = {
             "search": self._search, "open": self._open, "find": self._find, "finish": self._finish,
             "ask_user": self._ask_user,
@@ -83,6 +91,7 @@ class EpisodeLogic:
         return EpisodeRecord(
             *(state.task, state.answer, state.citations, requests, dict(state.parts_by_page), dict(state.redirects)),
             *(state.end, state.mask, state.turns, state.invalid_calls, dict(state.titles), state.questions),
+            tuple(state.progress),
         )
 
     def _session_policy(self) -> dict[str, object]:

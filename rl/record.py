@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -25,6 +27,18 @@ class UserQuestion:
     question: str
     has_reply: bool
     """True if the user knew what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """State of an episode after one of its tool calls."""
+
+    answered_requests: int
+    """Number of requests that were answered so far, those excluded that the server failed."""
+    parts_by_page: Mapping[str, tuple[str, ...]]
+    """Texts that pages had shown so far, as in `EpisodeRecord`."""
+    questions: tuple[UserQuestion, ...]
+    """Questions that had been put to the simulated user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +68,24 @@ class EpisodeRecord:
     """Titles of the pages that were shown, by `url_key` of the final URL."""
     questions: tuple[UserQuestion, ...] = ()
     """Questions that were put to the simulated user, with their replies."""
+    progress: tuple[Progress, ...] = ()
+    """State of the episode after each tool call, in order."""
 
     @property
     def masked(self) -> bool:
         """True if the episode says nothing about the agent policy and must not be learned from."""
         return bool(self.mask)
+
+    def cut_after(self, progress: Progress) -> EpisodeRecord:
+        """Return the record as if nothing had been read after a tool call, with the same answer and citations."""
+        answered_counts = list(accumulate(not request.failed for request in self.requests))
+        count = progress.answered_requests
+        return replace(
+            self,
+            requests=self.requests[: bisect_left(answered_counts, count) + 1] if count else (),
+            parts_by_page=progress.parts_by_page,
+            questions=progress.questions,
+        )
 
     def shown_parts_of(self, citation: str) -> tuple[str, ...]:
         """Return the texts that the cited page showed; empty if the ledger does not confirm its opening."""

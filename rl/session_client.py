@@ -87,6 +87,8 @@ class SessionClient:
     retries: int
     lost_answers: int = 0
     """Number of answers that weather is known to have taken."""
+    answered_requests: int = 0
+    """Number of requests that were answered, with errors of the web too, or whose answer weather took."""
 
     def perform(self, call: ApiCall[T]) -> Steps[T]:
         """Return the answer of a call within the session.
@@ -97,12 +99,14 @@ class SessionClient:
         session_call = replace(call, path=f"/s/{self.session}{call.path}")
         retry_state = RetryState(self.retries, session_call.path)
         while True:
+            self.answered_requests += 1
             try:
                 return (yield session_call)  # type: ignore[no-any-return]
             except InfrastructureError as error:
                 # Client and server look alike when an answer is lost: only the ledger knows which fault it was.
                 if (yield from self._was_injected()):
                     raise InjectedFault(_fault_text(error)) from error
+                self.answered_requests -= 1
                 yield from retry_state.wait(error)
 
     def requests(self) -> Steps[tuple[Request, ...]]:

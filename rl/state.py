@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from webemu.rl.record import End, UserQuestion
+from webemu.rl.record import End, Progress, UserQuestion
 from webemu.rl.session_client import SessionClient
 from webemu.rl.tasks import Task
 from webemu.rl.views import OpenPage
@@ -101,3 +101,5 @@ class EpisodeState:
     """Questions that were put to the simulated user."""
     redirects: dict[str, str] = field(default_factory=dict)
     """Mapping from `url_key` of each requested URL to that of its final URL."""
+    progress: list[Progress] = field(default_factory=list)
+    """State of the episode after each tool call."""

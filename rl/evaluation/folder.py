@@ -33,7 +33,41 @@ class FolderError(ValueError):
         self.message, self.action = message, action
 
 
-class EvaluationFolder:
+class RecordedEvaluation:
+    """Evaluation in a folder, read-only; it may still be running."""
+
+    def __init__(self, path: Path) -> None:
+        """Find the newest row of each attempt. Raises FolderError if the folder is no evaluation, or damaged."""
+        self.path = path
+        self.retried_count = 0
+        """Number of rows that a later one replaced."""
+        self._offsets: dict[AttemptKey, tuple[int, bool]] = {}
+        """Byte offset of each attempt's newest row, and True if it is masked."""
+        for offset, attempt_row in _read_lines(path / "episodes.jsonl"):
+            self._index_row(attempt_row, offset)
+        self.manifest: Mapping[str, object] = _read_manifest(path / "manifest.json")
+        """Settings that affect the results."""
+
+    def attempt_keys(self) -> list[AttemptKey]:
+        """Return the keys of all attempts that were made, in the order of the file."""
+        return list(self._offsets)
+
+    def read_rows(self, keys: Sequence[AttemptKey]) -> Iterator[AttemptRow]:
+        """Yield the current rows of these attempts in the given order; missing attempts are skipped."""
+        with (self.path / "episodes.jsonl").open("rb") as file:
+            for key in keys:
+                if key in self._offsets:
+                    file.seek(self._offsets[key][0])
+                    yield json.loads(file.readline())
+
+    def _index_row(self, attempt_row: AttemptRow, offset: int) -> None:
+        """Remember where the newest row of an attempt lies."""
+        key = (str(attempt_row["task"]), int(attempt_row["sample"]))
+        self.retried_count += key in self._offsets
+        self._offsets[key] = offset, bool(attempt_row["mask"])
+
+
+class EvaluationFolder(RecordedEvaluation):
     """Folder of an evaluation, open for appending."""
 
     def __init__(self, path: Path, manifest: Mapping[str, object]) -> None:
@@ -47,13 +81,7 @@ class EvaluationFolder:
         _check_manifest(path / "manifest.json", manifest)
         # The torn line must be cut off before rows are read and the file is opened for appending.
         _drop_torn_line(path / "episodes.jsonl")
-        self.path = path
-        self.retried_count = 0
-        """Number of rows that a later one replaced."""
-        self._offsets: dict[AttemptKey, tuple[int, bool]] = {}
-        """Byte offset of each attempt's newest row, and True if it is masked."""
-        for offset, attempt_row in _read_lines(path / "episodes.jsonl"):
-            self._index_row(attempt_row, offset)
+        super().__init__(path)
         self._file: IO[bytes] = (path / "episodes.jsonl").open("ab")
 
     def is_done(self, key: AttemptKey) -> bool:
@@ -70,14 +98,6 @@ class EvaluationFolder:
         self._file.flush()
         self._index_row(attempt_row, offset)
 
-    def read_rows(self, keys: Sequence[AttemptKey]) -> Iterator[AttemptRow]:
-        """Yield the current rows of these attempts in the given order; missing attempts are skipped."""
-        with (self.path / "episodes.jsonl").open("rb") as file:
-            for key in keys:
-                if key in self._offsets:
-                    file.seek(self._offsets[key][0])
-                    yield json.loads(file.readline())
-
     def close(self) -> None:
         """Close the file of episodes."""
         self._file.close()
@@ -90,11 +110,18 @@ class EvaluationFolder:
     ) -> None:
         self.close()
 
-    def _index_row(self, attempt_row: AttemptRow, offset: int) -> None:
-        """Remember where the newest row of an attempt lies."""
-        key = (str(attempt_row["task"]), int(attempt_row["sample"]))
-        self.retried_count += key in self._offsets
-        self._offsets[key] = offset, bool(attempt_row["mask"])
+
+def is_evaluation(path: Path) -> bool:
+    """True if a folder is one of an evaluation."""
+    return (path / "episodes.jsonl").exists() and (path / "manifest.json").exists()
+
+
+def _read_manifest(path: Path) -> dict[str, object]:
+    """Return the manifest of an evaluation. Raises FolderError if it cannot be read."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise FolderError(f"{path} cannot be read ({error})", "choose another folder with --out") from error
 
 
 def _check_manifest(path: Path, manifest: Mapping[str, object]) -> None:
@@ -106,10 +133,7 @@ def _check_manifest(path: Path, manifest: Mapping[str, object]) -> None:
         unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         unfinished.replace(path)
         return
-    try:
-        stored = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise FolderError(f"{path} cannot be read ({error})", "choose another folder with --out") from error
+    stored = _read_manifest(path)
     names = sorted({*stored, *manifest} - {*CHANGEABLE_ENTRIES})
     differing = [name for name in names if stored.get(name) != manifest.get(name)]
     if differing:
@@ -143,7 +167,7 @@ def _last_line_end(file: IO[bytes], end: int) -> int:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, AttemptRow]]:
-    """Yield byte offset and content of each row. Raises FolderError on a damaged line."""
+    """Yield byte offset and content of each row that is complete. Raises FolderError on a damaged line."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -152,6 +176,8 @@ def _read_lines(path: Path) -> Iterator[tuple[int, AttemptRow]]:
             try:
                 yield offset, json.loads(line)
             except ValueError as error:
+                if not line.endswith(b"\n"):
+                    return  # a line that is being written
                 raise FolderError(
                     f"{path}, line {number} is damaged ({error})", "delete the line; its attempt is then repeated"
                 ) from error

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from webemu.rl.attempt_row import AttemptRow, StepRow, TurnRow
+from webemu.rl.credit import credit_calls, evidence_recall
 from webemu.rl.ledger import find_opened_urls
 from webemu.rl.policies import Attempt
 from webemu.rl.policies.attempt import Step, Turn
-from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.rubric import Score
 
 DIFFICULTY_BANDS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -41,6 +42,7 @@ class Outcome:
 def attempt_row(attempt: Attempt, record: EpisodeRecord, score: Score, sample: int, seconds: float) -> AttemptRow:
     """Return everything about an attempt, gold answers included: for people and programs, never for models."""
     task, mask = attempt.task, score.mask
+    credits = iter(credit_calls(record, score))
     return {
         "task": task.id,
         "sample": sample,
@@ -54,7 +56,7 @@ def attempt_row(attempt: Attempt, record: EpisodeRecord, score: Score, sample: i
         "answer_type": task.answer_type,
         "split": task.split,
         "user": bool(task.user),
-        "turns": [_turn_row(turn) for turn in attempt.turns],
+        "turns": [_turn_row(turn, credits) for turn in attempt.turns],
         "answer": record.answer,
         "citations": list(record.citations),
         "opened": sorted(find_opened_urls(record.requests)),
@@ -69,8 +71,8 @@ def attempt_row(attempt: Attempt, record: EpisodeRecord, score: Score, sample: i
     }
 
 
-def _turn_row(turn: Turn) -> TurnRow:
-    """Return a turn as JSON, without its empty fields."""
+def _turn_row(turn: Turn, credits: Iterator[Mapping[str, float]]) -> TurnRow:
+    """Return a turn as JSON, without its empty fields. `credits` has what the next calls earned."""
     row: TurnRow = {}
     if turn.text:
         row["text"] = turn.text
@@ -79,7 +81,7 @@ def _turn_row(turn: Turn) -> TurnRow:
     if turn.reminder:
         row["told"] = turn.reminder
     if turn.steps:
-        row["steps"] = [_step_row(step) for step in turn.steps]
+        row["steps"] = [_step_row(step, next(credits, {})) for step in turn.steps]
     if turn.prompt_tokens:
         row["prompt_tokens"] = turn.prompt_tokens
     if turn.completion_tokens:
@@ -87,21 +89,17 @@ def _turn_row(turn: Turn) -> TurnRow:
     return row
 
 
-def _step_row(step: Step) -> StepRow:
-    return {
+def _step_row(step: Step, earned: Mapping[str, float]) -> StepRow:
+    row: StepRow = {
         "tool": step.tool,
         "arguments": step.arguments,
         "observation": step.observation,
         "kind": step.kind,
         "id": step.id,
     }
-
-
-def evidence_recall(record: EpisodeRecord) -> float | None:
-    """Return the share of evidence pages that were opened; None if the task has no evidence."""
-    evidence_keys = {record.redirects.get(url_key(one.url), url_key(one.url)) for one in record.task.evidence}
-    opened_keys = {url_key(url) for url in find_opened_urls(record.requests)}
-    return len(evidence_keys & opened_keys) / len(evidence_keys) if evidence_keys else None
+    if earned:
+        row["earned"] = dict(earned)
+    return row
 
 
 def name_difficulty(difficulty: float | None) -> str:

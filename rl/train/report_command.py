@@ -1,4 +1,6 @@
-"""Command `webemu report`: render a training run as an HTML page, once or continuously while the run goes on."""
+"""Command `webemu report`: render a training run as an HTML page, once or continuously while the run goes on, or
+compare several runs or two evaluations.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from typing import Annotated
 import typer
 
 from webemu.rl.ending import exit_with_error
-from webemu.rl.train.compare import MAX_RUNS, render_comparison
+from webemu.rl.evaluation.comparison import render_comparison
+from webemu.rl.evaluation.folder import FolderError, is_evaluation
+from webemu.rl.train.compare import MAX_RUNS
+from webemu.rl.train.compare import render_comparison as render_runs
 from webemu.rl.train.report import list_stage_folders, read_run_recipe, render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.run_folder import RECIPE_FILE
@@ -22,7 +27,10 @@ FOUND_EPISODES = 10
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(help="Folder of the run: the --out of `webemu train`. Several are compared.")
+        list[Path],
+        typer.Argument(
+            help="Folder of the run: the --out of `webemu train`. Several, or two of `webemu eval`, are compared."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="HTML file to write. [default: RUN/report.html; comparison.html for several]")
@@ -44,11 +52,13 @@ def report(
         int, typer.Option(min=0, max=65535, help="Port to listen on with --serve; 0 takes a free one.")
     ] = 8095,
 ) -> None:
-    """Show a training run: curves, held-out figures, and what the model did at its steps. Compare several.
+    """Show a training run: curves, held-out figures, and what the model did at its steps. Compare several, or two
+    evaluations.
 
     The page is one file that needs no network. The run may still be going on. A comparison has the held-out figures of
     each stage with the differences task by task, one chart for each figure with a line for each run, and the keys in
-    which the recipes differ.
+    which the recipes differ. A comparison of evaluations has the figures of both with the differences task by task,
+    and each pair of attempts side by side.
 
     \b
     Examples:
@@ -58,7 +68,15 @@ def report(
       webemu report runs/tiny --find "not found"    # episodes in which somebody said so
       webemu report runs/tiny --serve               # http://127.0.0.1:8095, until Ctrl-C
       webemu report runs/tiny runs/random-reward    # writes comparison.html
+      webemu report evals/base evals/trained        # folders of `webemu eval`: writes comparison.html
     """
+    if any(map(is_evaluation, runs)):
+        if serve or steps or episodes or find:
+            exit_with_error(
+                "--serve, --steps, --episodes and --find are for training runs", "leave them out for evaluations"
+            )
+        _compare_evaluations(runs, out)
+        return
     shown_steps = _parse_steps(steps)
     _check_runs(runs, shows_one=serve or bool(shown_steps and not (episodes or find)))
     if episodes or find:
@@ -85,10 +103,30 @@ def _check_runs(runs: Sequence[Path], shows_one: bool) -> None:
         exit_with_error(f"at most {MAX_RUNS} runs can be compared, got {len(runs)}", "name fewer")
 
 
+def _compare_evaluations(folders: Sequence[Path], out: Path | None) -> None:
+    """Write the comparison of two evaluations and print its path."""
+    if len(folders) != 2 or not all(map(is_evaluation, folders)):
+        other = next((one for one in folders if not is_evaluation(one)), None)
+        exit_with_error(
+            f"{other} is not an evaluation" if other else f"two evaluations are compared, got {len(folders)}",
+            f"name two folders of `webemu eval`; the page of one is {folders[0] / 'report.html'}",
+        )
+    try:
+        page = render_comparison(folders[0], folders[1])
+    except FolderError as error:
+        exit_with_error(error.message, error.action)
+    _write_file(out or Path("comparison.html"), page)
+
+
 def _write_page(runs: Sequence[Path], out: Path | None, shown_steps: list[int]) -> None:
     """Write the page of a run, or the comparison of several, and print its path."""
     path = out or (runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html"))
-    page = render_page(runs[0], shown_steps) if len(runs) == 1 else render_comparison(runs)
+    page = render_page(runs[0], shown_steps) if len(runs) == 1 else render_runs(runs)
+    _write_file(path, page)
+
+
+def _write_file(path: Path, page: str) -> None:
+    """Write a page and print its path."""
     try:
         path.write_text(page, encoding="utf-8", errors="replace")
     except OSError as error:

@@ -250,7 +250,7 @@ def _view_episode(row: TrajectoryRow, group: tuple[float | None, ...], sample_nu
 
 
 def _verdict_of(score: Score, over: str) -> str:
-    """Return the verdict in one word: those of `webemu.rl.evaluation.report`, `partial` for a report, and `playing` for
+    """Return the verdict in one word: those of `webemu.rl.evaluation.page`, `partial` for a report, and `playing` for
     an episode that has not ended.
     """
     if score.reward is None:

@@ -100,6 +100,25 @@ def test_a_model_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
     assert "stand-in" in (tmp_path / "m" / "report.html").read_text()
 
 
+def test_what_calls_earned_adds_up_and_two_evaluations_are_compared(world: World, tasks: Path, tmp_path: Path) -> None:
+    for baseline in ("snippet-only", "oracle"):
+        evaluate(world, tmp_path / baseline, "--tasks", str(tasks), "--baseline", baseline)
+    for row in lines(tmp_path / "oracle"):
+        steps = [step for turn in row["turns"] for step in turn["steps"]]
+        earned = [step.get("earned", {}) for step in steps]
+        assert sum(parts.get("grounding", 0) for parts in earned) == pytest.approx(row["terms"]["grounding"])
+        assert sum(parts.get("recall", 0) for parts in earned) == pytest.approx(row["recall"])
+        assert [step["tool"] for step, parts in zip(steps, earned, strict=True) if "grounding" in parts] == ["open"]
+        assert earned[-1]["answer"] == 1
+    page = tmp_path / "comparison.html"
+    command = ["report", str(tmp_path / "snippet-only"), str(tmp_path / "oracle"), "--out", str(page)]
+    assert CliRunner().invoke(app, command).output.strip() == str(page)
+    assert "snippet-only and oracle" in page.read_text()
+    alone = CliRunner().invoke(app, ["report", str(tmp_path / "oracle")])
+    assert alone.exit_code == 1
+    assert f"the page of one is {tmp_path / 'oracle' / 'report.html'}" in alone.stderr
+
+
 def test_pass_at_k_of_a_model_that_is_right_now_and_then(world: World, tasks: Path, tmp_path: Path) -> None:
     right = searcher(gold(world.tasks), native=False)
     wrong = searcher({}, native=False)

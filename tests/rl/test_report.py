@@ -18,7 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.accessibility import list_serious_findings, needs_axe
+from webemu.rl.evaluation import page as pages
 from webemu.rl.evaluation import report
+from webemu.rl.evaluation.comparison import render_comparison
 from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.rows import outcome_of
 from webemu.rl.evaluation.summary import summarize
@@ -98,14 +100,14 @@ def test_verdicts() -> None:
         row(3, reward=0.0),
         row(4, right=False, end="turns", reward=0.0),
     ]
-    assert [report.verdict_of(one) for one in rows] == ["passed", "wrong", "masked", "ungrounded", "unfinished"]
+    assert [pages.verdict_of(one) for one in rows] == ["passed", "wrong", "masked", "ungrounded", "unfinished"]
 
 
 def test_long_observations_are_cut_and_say_so() -> None:
     blocks = re.findall(r'id="d0">(.*?)</script>', report_html(row(0, "x" * 90_000)), re.DOTALL)
     steps = [turn["steps"][0] for turn in json.loads(blocks[0])["turns"]]
-    assert len(steps[1]["observation"]) == report.MAX_OBSERVATION_CHARACTERS
-    assert steps[1]["more"] == 270_000 - report.MAX_OBSERVATION_CHARACTERS
+    assert len(steps[1]["observation"]) == pages.MAX_OBSERVATION_CHARACTERS
+    assert steps[1]["more"] == 270_000 - pages.MAX_OBSERVATION_CHARACTERS
     assert len(report_html(*(row(n, "y" * 30_000) for n in range(300)))) < 15_000_000
 
 
@@ -199,7 +201,9 @@ def test_a_trajectory_is_read(browser: Browser, tmp_path: Path) -> None:
 @in_browser
 def test_two_attempts_are_put_side_by_side_and_all_texts_searched(browser: Browser, tmp_path: Path) -> None:
     rows = [row(0, f"needle {EVIL}", question="First?"), row(1, right=False, turns=[])]
-    rows[0]["turns"][1]["steps"][0]["arguments"] = {"link": "https://a.example/x"}
+    rows[0]["turns"][1]["steps"][0]["earned"] = {"recall": 0.5, "cost": -0.02}
+    rows[0]["turns"][2]["steps"][0]["earned"] = {"finished": 1.0, "answer": 1.0}
+    rows[0]["terms"]["single"] = 0.0
     view = look(browser, tmp_path, report_html(*rows), "sides")
     page = view.page
     page.fill("#words", "NEEDLE")
@@ -211,8 +215,8 @@ def test_two_attempts_are_put_side_by_side_and_all_texts_searched(browser: Brows
         attempt.locator("summary").click()
         attempt.get_by_role("button", name="Put beside another").click()
     expect(page.locator(".side")).to_have_count(2)
-    expect(page.locator(".side").first.locator(".earned").first).to_have_text("opened evidence")
-    expect(page.locator(".side").first.locator(".earned").last).to_contain_text("reward 1 = finished 1")
+    expect(page.locator(".side").first.locator(".earned").first).to_have_text("recall +0.500, cost −0.020")
+    expect(page.locator(".side").first.locator(".earned").last).to_have_text("reward 1: single 0, answer +1")
     expect(page.locator(".side").first.locator(".timeline .observed")).to_have_count(3)
     assert page.title() != "ran"
     page.get_by_role("button", name="Close").click()
@@ -267,3 +271,58 @@ def test_two_thousand_attempts_stay_quick(browser: Browser, tmp_path: Path) -> N
     print(opened, len(text))
     assert opened < 20
     assert len(text) < 60_000_000
+
+
+def compare(tmp_path: Path, first: list[dict[str, Any]], second: list[dict[str, Any]]) -> str:
+    for name, rows in (("a", first), ("b", second)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(json.dumps(MANIFEST | {"seed": ord(name)}))
+        (tmp_path / name / "episodes.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    return render_comparison(tmp_path / "a", tmp_path / "b")
+
+
+def test_two_evaluations_are_compared_task_by_task(tmp_path: Path) -> None:
+    first = [row(0, right=False), row(1, right=False), row(2), row(3, mask="outage: x"), row(4)]
+    text = compare(tmp_path, first, [row(0), row(1), row(2), row(3), row(5)])
+    cells = [re.sub("<.*?>", "", one) for one in re.findall(r"<td>(.*?)</td>", text)]
+    passed = cells.index("passed")
+    # Of the tasks 0, 1 and 2, which both answered and no outage hit, the second run gained two.
+    assert cells[passed : passed + 6] == ["passed", "0.333", "1.000", "+0.667", "+0.333 to +1.000", "3"]
+    outcomes = cells.index("passed", passed + 1)
+    assert cells[outcomes : outcomes + 12] == ["passed", "1", "0", "0", "wrong", "2", "0", "0", "masked", "1", "0", "0"]
+    assert cells[-3] == "seed"
+
+
+def test_a_comparison_says_that_the_web_was_another(tmp_path: Path) -> None:
+    text = compare(tmp_path, [row(0)], [row(0)])
+    assert "not measured on the same" not in text
+    (tmp_path / "b" / "manifest.json").write_text(json.dumps(MANIFEST | {"snapshot": "s2"}))
+    assert "not measured on the same snapshot" in render_comparison(tmp_path / "a", tmp_path / "b")
+
+
+@pytest.mark.slow
+@in_browser
+@needs_axe
+def test_the_attempts_of_two_runs_stand_side_by_side(browser: Browser, tmp_path: Path) -> None:
+    first, second = [row(0, EVIL, right=False), row(1), row(2)], [row(0, f"needle {EVIL}"), row(1, right=False)]
+    view = look(browser, tmp_path, compare(tmp_path, first, second), "comparison")
+    page = view.page
+    expect(page.locator("#count")).to_have_text("3 of 3 pairs of attempts")
+    page.get_by_label("Change").select_option("passed only in b")
+    expect(page.locator("#count")).to_have_text("1 of 3 pairs of attempts")
+    page.locator("details.attempt > summary").click()
+    expect(page.locator(".side h3")).to_have_text(["a", "b"])
+    expect(page.locator(".side").nth(1)).to_contain_text(f"needle {EVIL}")
+    page.get_by_label("Change").select_option("made by one only")
+    page.locator("details.attempt > summary").click()
+    expect(page.locator(".side").nth(1)).to_contain_text("No such attempt was made.")
+    page.get_by_label("Change").select_option("all attempts")
+    page.get_by_label("search all texts").check()
+    page.fill("#words", "[R1] ADA HOLM NEEDLE")
+    expect(page.locator("#count")).to_have_text("1 of 3 pairs of attempts")
+    page.set_viewport_size(PHONE["viewport"])
+    page.locator("details.attempt > summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.title() != "ran"
+    assert (view.messages, [url for url in view.requested_urls if not url.startswith("file:")]) == ([], [])
+    assert list_serious_findings(browser, (tmp_path / "report.html").as_uri()) == []
