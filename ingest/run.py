@@ -246,5 +246,5 @@ def _choose_runner(workers: int, piece_bytes: int, cluster: str | None) -> JobRu
 
 
 def count_default_workers() -> int:
-    """Return the number of processors that this process may use."""
-    return max(1, len(os.sched_getaffinity(0)))
+    """Return the number of processors that this process may use, where the system tells it, else of all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
