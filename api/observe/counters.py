@@ -6,7 +6,7 @@ import os
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import TypedDict
 from urllib.parse import parse_qs
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import psutil
 
 from webemu.api.http.head import REASONS
-from webemu.api.observe.history import History, Slot
+from webemu.api.observe.history import History, RouteHistories, Slot
 from webemu.api.observe.slow_requests import SlowRequest
 from webemu.api.observe.vain_requests import VainRequests
 
@@ -77,6 +77,8 @@ class WorkerFigures(TypedDict):
     """Sessions that made the last requests."""
     history: list[Slot]
     """Requests of the last hour, in slots of ten seconds."""
+    route_history: dict[str, list[Slot]]
+    """Requests of the last hour by route, in slots of one minute."""
     slow: list[SlowRequest]
     """Last slow requests."""
     vain: dict[str, dict[str, int]]
@@ -99,6 +101,7 @@ class Counters:
         self._sessions: dict[str, tuple[float, int]] = {}
         """Time of the last request and number of requests, by session; the last active ones at the end."""
         self._history = History()
+        self._route_histories = RouteHistories()
         self.vain = VainRequests()
         """Searches and URLs that were asked in vain."""
         self.list_slow_requests: Callable[[], list[SlowRequest]] = list
@@ -148,7 +151,10 @@ class Counters:
         for query, count in common:
             query_counts[_query_text(query)] += count
         now = time.time()
-        self._history.record(now, self._totals())
+        totals_by_route = self._totals()
+        self._history.record(now, self._sum_totals(totals_by_route.values()))
+        for route, totals in totals_by_route.items():
+            self._route_histories.record(now, route, totals)
         sessions = list(self._sessions.copy().items())
         return {
             "process": self._process_figures(),
@@ -160,16 +166,22 @@ class Counters:
                 for session, (last, count) in sessions[-RECENT_SESSIONS:]
             },
             "history": self._history.slots(),
+            "route_history": self._route_histories.slots(now),
             "slow": self.list_slow_requests(),
             "vain": self.vain.most_frequent(),
         }
 
-    def _totals(self) -> list[int]:
-        """Return requests, failures of the server, and requests by duration, since the start."""
-        counts = self._requests.copy()
-        failures = sum(count for (_, status), count in counts.items() if status >= 500)
-        buckets = [sum(column) for column in zip(*self._buckets.copy().values(), strict=True)]
-        return [counts.total(), failures, *(buckets or [0] * (len(BUCKET_SECONDS) + 1))]
+    def _totals(self) -> dict[str, list[int]]:
+        """Return requests, failures of the server, and requests by duration, since the start, by route."""
+        totals = {route: [sum(buckets), 0, *buckets] for route, buckets in self._buckets.copy().items()}
+        for (route, status), count in self._requests.copy().items():
+            if status >= 500 and route in totals:
+                totals[route][1] += count
+        return totals
+
+    @staticmethod
+    def _sum_totals(totals: Iterable[Sequence[int]]) -> list[int]:
+        return [sum(column) for column in zip(*totals, strict=True)] or [0] * (len(BUCKET_SECONDS) + 3)
 
     def figures(self) -> dict[str, object]:
         """Return the figures of this process, for `/v1/stats`."""

@@ -17,7 +17,7 @@ import orjson
 
 from webemu.api.http.response import ApiResponse
 from webemu.api.observe.counters import BUCKET_SECONDS, SessionActivity, WorkerFigures
-from webemu.api.observe.history import SLOT_SECONDS, merge_histories
+from webemu.api.observe.history import ROUTE_SLOT_SECONDS, SLOT_SECONDS, merge_histories
 from webemu.api.observe.slow_requests import SlowRequest
 from webemu.api.observe.worker_metrics import (
     count_requests,
@@ -79,6 +79,11 @@ def render_figures(
         "now": time.time(),
         "slot_seconds": SLOT_SECONDS,
         "history": merge_histories(worker["history"] for worker in per_worker),
+        "route_slot_seconds": ROUTE_SLOT_SECONDS,
+        "route_history": {
+            route: merge_histories(worker["route_history"].get(route, ()) for worker in per_worker)
+            for route in sorted({route for worker in per_worker for route in worker["route_history"]})
+        },
         "slow": sorted((one for worker in per_worker for one in worker["slow"]), key=_time_of, reverse=True)[:MAX_SLOW],
         "vain": {kind: _sum_vain(per_worker, kind) for kind in ("search", "url")},
         "recent_sessions": _merge_sessions(per_worker),

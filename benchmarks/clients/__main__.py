@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.clients.calls import call_by_proxy, call_sealed, generated_web, served
 from benchmarks.clients.pages import write_index, write_page
-from benchmarks.clients.programs import MissingTool, Program, install, list_programs
+from benchmarks.clients.programs import MissingTool, Program, install, list_programs, without_clients
 from benchmarks.clients.verdicts import Verdict, judge
 
 PAGES = Path(__file__).parents[2] / "docs" / "frameworks"
@@ -68,9 +68,13 @@ def run_programs(programs: Sequence[Program]) -> dict[str, list[Verdict]]:
             except subprocess.CalledProcessError as error:
                 print(f"# {program.title}: not installed: {str(error.stderr).strip()[-300:]}", flush=True)
                 continue
+            missing = [name for name, version in environment.versions.items() if not version]
+            if missing:
+                print(f"# {program.title}: not installed: {', '.join(missing)}", flush=True)
             sealed = call_sealed(program, environment, root)
             proxied = call_by_proxy(program, environment, variables)
-            own_verdicts = verdicts[program.name] = judge(program, environment.versions, sealed, proxied)
+            own_verdicts = judge(without_clients(program, missing), environment.versions, sealed, proxied)
+            verdicts[program.name] = own_verdicts
             shipped = sum(verdict.as_shipped for verdict in own_verdicts)
             seconds = time.perf_counter() - began
             print(f"# {program.title}: {shipped} of {len(own_verdicts)} as shipped, {seconds:.0f} s", flush=True)

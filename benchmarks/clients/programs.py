@@ -8,7 +8,8 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "examples" / "clients"
@@ -94,6 +95,12 @@ def install(program: Program) -> Environment:
     return Environment(("sh", str(program.file)), versions)
 
 
+def without_clients(program: Program, packages: Collection[str]) -> Program:
+    """Return the program without the clients that are of these packages, as far as a function is named after one."""
+    clients = (one for one in program.clients if one.function.partition("_")[2] not in packages)
+    return replace(program, clients=tuple(clients))
+
+
 def _parse(file: Path) -> Program:
     text = file.read_text("utf-8")
     name = (file.parent.name if file.suffix == ".mjs" else file.stem.removeprefix("with_")).replace("_", "-")
@@ -168,9 +175,11 @@ def _ask_version(tool: str) -> str:
     """Return the version of a program of the system; empty if it is not installed."""
     if shutil.which(tool) is None:
         return ""
-    text = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"\d+(\.\d+)+", text)
-    return match[0] if match else ""
+    for question in ("--version", "version"):  # the second is Go's
+        text = subprocess.run([tool, question], capture_output=True, text=True, check=False).stdout
+        if match := re.search(r"\d+(\.\d+)+", text):
+            return match[0]
+    return ""
 
 
 def _normalize(name: str) -> str:

@@ -379,6 +379,24 @@ def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep
     expect(page.locator("#ingest")).to_contain_text("Nothing is being ingested. The catalog changed")
     page.get_by_label("last two minutes").check()
     expect(page.locator("#rates path")).to_have_count(1)
+    session = httpx.post(f"{serving.origin}/v1/sessions", json={"task": EVIL}, trust_env=False, timeout=60).json()
+    headers = {"X-Webemu-Session": session["session"]}
+    for query in ("piracy", f"{EVIL} 7"):
+        httpx.get(f"{serving.origin}/v1/search", params={"q": query}, headers=headers, trust_env=False, timeout=60)
+    page.get_by_role("button", name=session["session"]).click()
+    expect(page.locator("#session-state")).to_contain_text("2 requests; spent: ")
+    expect(page.locator("#session-state")).to_contain_text("<script>")
+    expect(page.locator("#session-steps tr").first).to_contain_text(f"{EVIL} 7")
+    httpx.get(f"{serving.origin}/v1/search", params={"q": "x"}, headers=headers, trust_env=False, timeout=60)
+    expect(page.locator("#session-steps tr")).to_have_count(3)
+    page.get_by_label("Route or service", exact=True).select_option("/v1/search")
+    for span in ("last hour", "last two minutes"):
+        page.get_by_label(span).check()
+        expect(page.locator("#rates path")).to_have_count(1)
+    page.get_by_role("button", name="Close the session").click()
+    expect(page.locator("#session")).to_be_hidden()
+    page.get_by_role("button", name=session["session"]).click()
+    expect(page.locator("#session-steps tr")).to_have_count(3)
     assert page.title() == "webemu: now"
     assert watched.overflow() == 0
     keep(watched, "dashboard")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
-from webemu.api.observe.history import MAX_SLOTS, History, merge_histories
+from webemu.api.observe.history import MAX_ROUTE_SLOTS, MAX_ROUTES, MAX_SLOTS, History, RouteHistories, merge_histories
 from webemu.api.observe.vain_requests import MAX_ENTRIES, VainRequests
 from webemu.api.runtime.ingest_activity import describe_ingest
 from webemu.emulator.config import Config
@@ -54,6 +54,20 @@ def test_history_is_bounded_and_added_up_over_workers() -> None:
     ]
 
 
+def test_routes_have_histories_of_the_last_hour_without_idle_minutes() -> None:
+    histories = RouteHistories()
+    for moment, totals in ((60.0, [5, 0, 5]), (90.0, [6, 1, 6]), (130.0, [6, 1, 6]), (300.0, [9, 1, 9])):
+        histories.record(moment, "Serper", totals)
+    histories.record(250.0, "Brave", [30, 0, 30])
+    assert histories.slots(310.0) == {"Brave": [[240, 30, 0, 30]], "Serper": [[60, 6, 1, 6], [300, 3, 0, 3]]}
+    assert histories.slots(300.0 + 60 * MAX_ROUTE_SLOTS - 1) == {"Serper": [[300, 3, 0, 3]]}
+    for number in range(2 * MAX_ROUTES):
+        histories.record(4000.0, f"route {number}", [100 + number, 0, 0])
+    assert list(histories.slots(4000.0)) == [
+        f"route {number}" for number in reversed(range(MAX_ROUTES, 2 * MAX_ROUTES))
+    ]
+
+
 def test_what_is_asked_in_vain_is_bounded() -> None:
     vain = VainRequests()
     for number in range(2 * MAX_ENTRIES):
@@ -81,6 +95,9 @@ def test_the_dashboard_says_what_was_asked_in_vain_with_and_without_sessions(app
     assert dict(figures["vain"]["url"]) == {"https://none.example/": 1, "https://gone.example/": 1}
     assert [(name, activity["requests"]) for name, activity in figures["recent_sessions"]] == [(session, 2)]
     assert figures["history"][-1][1] >= 4
+    by_route = {route: sum(slot[1] for slot in slots) for route, slots in figures["route_history"].items()}
+    assert by_route == {route: sum(one["statuses"].values()) for route, one in figures["places"].items()}
+    assert by_route["/v1/search"] == 3
     assert figures["ingest"]["reading"] == 0
 
 

@@ -88,8 +88,8 @@ def test_ingest_gives_the_snapshot_of_linux(tmp_root: Path, tmp_path: Path) -> N
 
 def test_two_workers_answer_through_every_door_and_take_a_new_dump(tmp_root: Path) -> None:
     with serving(tmp_root) as (address, process):
-        found = httpx.get(f"{address}/v1/search", params={"q": "lighthouse"}, timeout=PATIENCE, trust_env=False)
-        assert [one["url"] for one in found.json()["results"]] == [URL]
+        answer = httpx.get(f"{address}/v1/search", params={"q": "lighthouse"}, timeout=PATIENCE, trust_env=False)
+        assert [one["url"] for one in answer.json()["results"]] == [URL]
         proxied = httpx.Client(proxy=address, timeout=PATIENCE, trust_env=False)
         assert "lighthouse" in proxied.get(URL.replace("https:", "http:")).text
         local = httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_root / "s")), timeout=PATIENCE)

@@ -110,7 +110,8 @@ function show() {
   list("vain-searches", now.vain.search.map(([text, n]) => [text, number.format(n)]));
   list("vain-urls", now.vain.url.map(([text, n]) => [text, number.format(n)]));
   list("slow", now.slow.map(one => [`${one.route} ${one.path === one.route ? "" : one.path}`, `${time(one.ms / 1000)}, ${ago(now.now - one.time)}`]));
-  fill("session-rows", now.recent_sessions.map(([name, seen]) => [name, number.format(seen.requests), ago(now.now - seen.last_time)]));
+  showSessions(now);
+  showPlaces(now);
   put("ingest", describeIngest(now));
   if (chosen() === "hour") drawHour(now);
   if (now === old) return;
@@ -127,11 +128,79 @@ function show() {
   if (chosen() === "live") drawLive(now);
 }
 
+// Writes the sessions anew only where something changed, so that the keyboard stays where it is.
+let sessionText = "";
+function showSessions(now) {
+  const cells = now.recent_sessions.map(([name, seen]) => [name, number.format(seen.requests), ago(now.now - seen.last_time)]);
+  const text = JSON.stringify(cells);
+  if (text === sessionText) return;
+  sessionText = text;
+  const focused = document.activeElement.dataset.session;
+  const rows = cells.map(([name, requests, last]) => {
+    const line = row(["", requests, last]), button = document.createElement("button");
+    button.type = "button";
+    button.textContent = button.dataset.session = name;
+    button.addEventListener("click", () => openSession(name));
+    line.firstChild.appendChild(button);
+    return line;
+  });
+  document.getElementById("session-rows").replaceChildren(...rows);
+  if (focused) rows.map(line => line.querySelector("button")).find(button => button.dataset.session === focused)?.focus();
+}
+
+// The requests of one session, from its ledger; the newest ones if there are many.
+const MAX_STEPS = 200;
+let openName = "";
+async function openSession(name) {
+  openName = name;
+  document.getElementById("session").hidden = false;
+  put("session-name", name);
+  put("session-state", "reading its ledger");
+  document.getElementById("session-steps").replaceChildren();
+  await readSession();
+  document.getElementById("session").scrollIntoView({ block: "nearest" });
+}
+async function readSession() {
+  const name = openName, address = `/v1/sessions/${encodeURIComponent(name)}`;
+  const ask = async query => {
+    const answer = await fetch(address + query, { cache: "no-store" });
+    if (answer.status === 404) return null;
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.json();
+  };
+  const head = await ask("?from=1&limit=1");
+  const report = head && head.steps > 1 ? await ask(`?from=${Math.max(1, head.steps - MAX_STEPS + 1)}&limit=${MAX_STEPS}`) : head;
+  if (name !== openName) return;
+  if (!report) { put("session-state", "This session was not opened by POST /v1/sessions, so that no ledger has its requests."); return; }
+  const policy = Object.entries(report.policy).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ") || "no policy";
+  const spent = Object.entries(report.spent).filter(([, n]) => n).map(([kind, n]) => `${kind} ${number.format(n)}`).join(", ");
+  const cut = report.steps > report.requests.length ? `, the last ${number.format(report.requests.length)} below` : "";
+  put("session-state", `${number.format(report.steps)} requests${cut}; spent: ${spent || "nothing"}; ${policy}`);
+  fill("session-steps", report.requests.map(step => [
+    step.searches.map(search => search.query).join(" | ") || step.url, step.step, step.service, step.status || "none", number.format(step.bytes),
+    [...step.weather, ...(step.failed ? ["server failed"] : []), ...(step.attempt ? ["repeated"] : [])].join(", ")]).reverse());
+}
+document.getElementById("session-close").addEventListener("click", () => {
+  document.getElementById("session").hidden = true;
+  openName = "";
+});
+
+// Offers each route that the server remembers; the charts show the chosen one.
+function showPlaces(now) {
+  const select = document.getElementById("place"), names = ["", ...Object.keys({ ...now.places, ...now.route_history }).sort()];
+  if (select.options.length === names.length) return;
+  const before = select.value;
+  select.replaceChildren(...names.map(name => new Option(name || "all routes and services", name)));
+  select.value = before;
+}
+const place = () => document.getElementById("place").value;
+
 const chosen = () => document.querySelector("input[name=span]:checked").value;
 
 // Draws the two minutes that this page has seen.
 function drawLive(now) {
-  const steps = samples.slice(1).map((sample, index) => [sample, samples[index], between(samples[index], sample)]);
+  const only = routes => place() ? Object.fromEntries(Object.entries(routes).filter(([name]) => name === place())) : routes;
+  const steps = samples.slice(1).map((sample, index) => [sample, samples[index], only(between(samples[index], sample))]);
   draw("rates", [steps.map(([sample, before, routes]) => 1000 * sum(Object.values(routes).map(route => route.requests)) / (sample.at - before.at))], short, MAX_SAMPLES - 1);
   const spent = steps.map(([, , routes]) => sumBuckets(routes));
   draw("latencies", [.5, .99].map(share => spent.map(buckets => quantile(share, buckets, now.bounds))), time, MAX_SAMPLES - 1);
@@ -139,9 +208,10 @@ function drawLive(now) {
 
 // Draws the hour that the server remembers; the slot that is not over yet is left out.
 function drawHour(now) {
-  const step = now.slot_seconds, last = Math.floor(now.now / step) * step - step, slots = 360, rates = [], latencies = [[], []];
-  const known = new Map(now.history.map(([start, ...counts]) => [start, counts]));
-  const first = now.history.length ? now.history[0][0] : last;
+  const step = place() ? now.route_slot_seconds : now.slot_seconds, slots = 3600 / step, rates = [], latencies = [[], []];
+  const history = place() ? now.route_history[place()] || [] : now.history;
+  const last = Math.floor(now.now / step) * step - step, known = new Map(history.map(([start, ...counts]) => [start, counts]));
+  const first = now.history.length ? Math.floor(now.history[0][0] / step) * step : last;
   for (let start = last - (slots - 1) * step; start <= last; start += step) {
     const counts = known.get(start);
     rates.push(counts ? counts[0] / step : start < first ? null : 0);
@@ -160,6 +230,7 @@ async function poll() {
     samples.push({ ...figures, at: performance.now() });
     if (samples.length > MAX_SAMPLES) samples.shift();
     show();
+    if (openName) await readSession();
     state.className = "";
     state.textContent = `live, ${figures.workers} worker${figures.workers === 1 ? "" : "s"}`;
   } catch (error) {
@@ -168,5 +239,5 @@ async function poll() {
   }
   setTimeout(poll, 1000);
 }
-for (const choice of document.querySelectorAll("input[name=span]")) choice.addEventListener("change", show);
+for (const choice of document.querySelectorAll("input[name=span], #place")) choice.addEventListener("change", show);
 poll();
