@@ -32,6 +32,7 @@ COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "webemu.ingest.pick.command:pick",
             "Choose pages of a crawl by its index and fetch only their records.",
         ),
+        "plan": ("webemu.ingest.plan_command:plan", "Say what a crawl will cost to ingest, keep and serve."),
         "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
         "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
         "search": ("webemu.agent_client.command:search", "Search a running server."),

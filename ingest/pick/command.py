@@ -17,6 +17,8 @@ from webemu.ingest.pick.journal import PickFolder
 from webemu.ingest.pick.plan import Plan, build_plan
 from webemu.ingest.pick.range_client import RangeClient
 from webemu.ingest.pick.run import fetch_records
+from webemu.ingest.planning.content import content_of_records
+from webemu.ingest.planning.model import load_model
 
 IndexArgument = Annotated[
     list[str],
@@ -142,6 +144,10 @@ def _show_plan(plan: Plan, delay: float) -> None:
     print(f"records   {plan.records:,} of {plan.hosts:,} hosts, {plan.record_bytes / 1e6:,.1f} MB compressed")
     print(f"download  {plan.download_bytes / 1e6:,.1f} MB in {len(plan.requests):,} requests to {plan.files:,} files")
     print(f"pauses    {(len(plan.requests) - 1) * delay / 60:,.1f} minutes at {delay:g} s between requests")
+    figures = load_model().predict(content_of_records(plan.records, plan.record_bytes))
+    core_hours = (figures["ingest_core_seconds"] + figures["build_core_seconds"]) / 3600
+    disk_bytes = sum(size for name, size in figures.items() if name.startswith("disk_"))
+    print(f"ingest    {core_hours:,.2f} core-hours, {disk_bytes / 1e6:,.0f} MB of disk beside the records")
 
 
 def _show_result(folder: PickFolder, client: RangeClient) -> None:
