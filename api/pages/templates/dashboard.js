@@ -42,7 +42,7 @@ const sumBuckets = routes => Object.values(routes).reduce((total, route) => rout
 
 function draw(id, lines, form, slots) {
   const svg = document.getElementById(id), wide = svg.clientWidth || 400, high = svg.clientHeight || 140, left = 52, low = high - 6;
-  const peak = Math.max(1e-9, ...lines.flat().filter(value => value !== null));
+  const peak = Math.max(1e-9, ...lines.flat().filter(value => value !== null)), hasValues = lines.flat().some(value => value);
   const scale = 10 ** Math.floor(Math.log10(peak)), top = [1, 2, 5, 10].map(n => n * scale).find(n => n >= peak) || peak;
   const element = (name, attributes, text) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -55,7 +55,7 @@ function draw(id, lines, form, slots) {
   for (const share of [0, .5, 1]) {
     const y = low - share * (low - 10);
     parts.push(element("line", { class: "grid", x1: left, x2: wide, y1: y, y2: y }));
-    parts.push(element("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, form(share * top)));
+    parts.push(element("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, share && !hasValues ? "" : form(share * top)));
   }
   lines.forEach((values, line) => {
     let path = "", open = false;
