@@ -36,7 +36,7 @@ PagesOption = Annotated[
 LikeOption = Annotated[
     str | None, typer.Option(metavar="COLLECTION", help="Take pages to be like those of this collection.")
 ]
-CoresOption = Annotated[int, typer.Option(min=1, help="Cores of one machine.")]
+CoresOption = Annotated[int | None, typer.Option(min=1, help="Cores of one machine. [default: those of this one]")]
 MachinesOption = Annotated[int, typer.Option(min=1, help="Machines that read and serve.")]
 CorePriceOption = Annotated[float | None, typer.Option("--core-hour", min=0, help="Price of a core for an hour.")]
 DiskPriceOption = Annotated[float | None, typer.Option("--gb-month", min=0, help="Price of a gigabyte for a month.")]
@@ -52,7 +52,7 @@ def plan(
     root: RootOption = None,
     paths_root: PathsRootOption = None,
     base_url: BaseUrlOption = None,
-    cores: CoresOption = count_default_workers(),
+    cores: CoresOption = None,
     machines: MachinesOption = 1,
     core_hour: CorePriceOption = None,
     gb_month: DiskPriceOption = None,
@@ -74,7 +74,7 @@ def plan(
     if pages:
         content = scale(content, _parse_number(pages) / content["pages"])
     model = load_model()
-    machine = _Machine(cores, machines, core_hour, gb_month)
+    machine = _Machine(cores or count_default_workers(), machines, core_hour, gb_month)
     forecast = _forecast(model, content, machine)
     if as_json:
         print(json.dumps({"content": content, "forecast": asdict(forecast)}, indent=1))

@@ -49,7 +49,7 @@ def credit_calls(record: EpisodeRecord, score: Score) -> list[dict[str, float]]:
 
 def evidence_recall(record: EpisodeRecord) -> float | None:
     """Return the share of evidence pages that were opened; None if the task has no evidence."""
-    evidence_keys = {record.redirects.get(url_key(one.url), url_key(one.url)) for one in record.task.evidence}
+    evidence_keys = {record.final_key(row.url) for row in record.task.evidence}
     opened_keys = {url_key(url) for url in find_opened_urls(record.requests)}
     return len(evidence_keys & opened_keys) / len(evidence_keys) if evidence_keys else None
 

@@ -97,7 +97,7 @@ def install(program: Program) -> Environment:
 
 def without_clients(program: Program, packages: Collection[str]) -> Program:
     """Return the program without the clients that are of these packages, as far as a function is named after one."""
-    clients = (one for one in program.clients if one.function.partition("_")[2] not in packages)
+    clients = (client for client in program.clients if client.function.partition("_")[2] not in packages)
     return replace(program, clients=tuple(clients))
 
 

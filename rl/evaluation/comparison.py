@@ -53,19 +53,19 @@ def render_comparison(first: Path, second: Path) -> str:
     compared with the one that has its task and number. Raises FolderError if a folder is no evaluation.
     """
     evaluations = (RecordedEvaluation(first), RecordedEvaluation(second))
-    keys = list(dict.fromkeys(key for one in evaluations for key in one.attempt_keys()))
+    keys = list(dict.fromkeys(key for evaluation in evaluations for key in evaluation.attempt_keys()))
     limit = observation_limit(2 * len(keys))
-    sides = tuple(_read_side(one, keys, limit) for one in evaluations)
+    sides = tuple(_read_side(evaluation, keys, limit) for evaluation in evaluations)
     before, after = sides
     verdicts = Counter((before.verdicts[key], after.verdicts[key]) for key in keys if key in before and key in after)
     return render_template(
         "comparison.html",
         labels=_name_folders(first, second),
-        manifests=[one.manifest for one in evaluations],
-        settings=_compare_settings(*(one.manifest for one in evaluations)),
-        attempts=[len(one.attempt_keys()) for one in evaluations],
+        manifests=[evaluation.manifest for evaluation in evaluations],
+        settings=_compare_settings(*(evaluation.manifest for evaluation in evaluations)),
+        attempts=[len(evaluation.attempt_keys()) for evaluation in evaluations],
         figures=_compare_figures(before.outcomes, after.outcomes),
-        verdicts=[one for one in VERDICTS if any(one in pair for pair in verdicts)],
+        verdicts=[verdict for verdict in VERDICTS if any(verdict in pair for pair in verdicts)],
         changes=verdicts,
         index=htmlsafe_json_dumps([_index_pair(key, sides) for key in keys]),
         details=[
@@ -134,7 +134,7 @@ def _compare_settings(first: Mapping[str, object], second: Mapping[str, object])
 def _compare_figures(first: Iterable[Outcome], second: Iterable[Outcome]) -> list[FigureComparison]:
     means = _means_by_task(first), _means_by_task(second)
     compared = (_compare_figure(kind, means[0].get(kind, {}), means[1].get(kind, {})) for kind in FIGURES)
-    return [one for one in compared if one]
+    return [comparison for comparison in compared if comparison]
 
 
 def _means_by_task(outcomes: Iterable[Outcome]) -> dict[str, dict[str, float]]:

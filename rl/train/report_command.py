@@ -105,11 +105,12 @@ def _check_runs(runs: Sequence[Path], shows_one: bool) -> None:
 
 def _compare_evaluations(folders: Sequence[Path], out: Path | None) -> None:
     """Write the comparison of two evaluations and print its path."""
-    if len(folders) != 2 or not all(map(is_evaluation, folders)):
-        other = next((one for one in folders if not is_evaluation(one)), None)
+    evaluations = [folder for folder in folders if is_evaluation(folder)]
+    if len(folders) != 2 or len(evaluations) != 2:
+        stranger = next((folder for folder in folders if folder not in evaluations), None)
         exit_with_error(
-            f"{other} is not an evaluation" if other else f"two evaluations are compared, got {len(folders)}",
-            f"name two folders of `webemu eval`; the page of one is {folders[0] / 'report.html'}",
+            f"{stranger} is not an evaluation" if stranger else f"two evaluations are compared, got {len(folders)}",
+            f"name two folders of `webemu eval`; the page of one is {evaluations[0] / 'report.html'}",
         )
     try:
         page = render_comparison(folders[0], folders[1])
