@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from webemu.emulator import ranking
 from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import map_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 try:
     from webemu.index._reading import drop_duplicates
@@ -24,26 +29,39 @@ except ImportError:  # no compiler where it was installed
 FOREVER = ranking.FOREVER
 """Value of `until` for a page that is the latest of its URL."""
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
-_ROW, _ROW_PREFIX = Struct("<qqII"), Struct("<qqI")
+_ROW_PREFIX, _ROW_BYTES = Struct("<qqI"), 24
 """Values that every entry of a ranking needs are stored side by side: each separate array would be a cache miss."""
 _ROW_FILE = "rows.bin"
 """File of the rows: until, cluster, domain and order of each page, side by side."""
 
 
-def write_columns(folder: Path, rows: Iterable[tuple[float, ...]]) -> None:
+def write_columns(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
     """Write one file per column, and the file of rows, to a new folder.
 
-    `rows` come in dense order: since, until, day, domain, cluster, order, host, address, quality.
+    `batches` come in dense order and hold no nulls: since, until and cluster are integers of 64 bits, day is one of 32,
+    domain and order are unsigned ones of 32, host, address and quality are floats of 32.
     """
     folder.mkdir()
-    columns: dict[str, array[float]] = {name: array(code) for name, code in _TYPES.items()}
-    with (folder / _ROW_FILE).open("wb") as file:
-        for since, until, day, domain, cluster, order, *signals in rows:
-            file.write(_ROW.pack(until, cluster, domain, order))
-            for column, value in zip(columns.values(), (since, day, *signals), strict=True):
-                column.append(value)
-    for name, column in columns.items():
-        (folder / f"{name}.bin").write_bytes(column.tobytes())
+    with ExitStack() as stack:
+        row_file = stack.enter_context((folder / _ROW_FILE).open("wb"))
+        files = {name: stack.enter_context((folder / f"{name}.bin").open("wb")) for name in _TYPES}
+        for batch in batches:
+            for name, file in files.items():
+                file.write(_values(batch[name], _TYPES[name]))
+            rows = memoryview(bytearray(_ROW_BYTES * len(batch)))
+            for place, name in enumerate(("until", "cluster")):
+                rows.cast("q")[place::3] = _values(batch[name], "q")
+            for place, name in enumerate(("domain", "order"), 4):
+                rows.cast("I")[place::6] = _values(batch[name], "I")
+            row_file.write(rows)
+
+
+def _values(column: pa.Array, code: str) -> array[float]:
+    """Return the values of a column as an array with this type code."""
+    values: array[float] = array(code)
+    start = column.offset * values.itemsize
+    values.frombytes(memoryview(column.buffers()[1])[start : start + len(column) * values.itemsize])
+    return values
 
 
 class Columns:
@@ -73,7 +91,7 @@ class Columns:
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (until, cluster, domain) of each page."""
         # Positions are computed in one list: a search reads thousands of rows, and this stays in C.
-        return map(_ROW_PREFIX.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
+        return map(_ROW_PREFIX.unpack_from, repeat(self._rows), [_ROW_BYTES * doc for doc in docs])
 
     def drop_duplicates(self, ranked: list[ScoredDoc]) -> list[tuple[ScoredDoc, int]]:
         """Return the live entries of a ranking without later duplicates, each with its domain

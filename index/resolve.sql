@@ -7,15 +7,19 @@ SELECT p.source_id, p.warc_record_offset,
 FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last
 WHERE is_inside(p.url);
 
+CREATE TEMP TABLE revisits AS
+SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, digest_key, refers_to_url, refers_to_time, refers_to_id
+FROM captures WHERE warc_record_type = 'revisit';
+
+-- Captures that a revisit may repeat: most captures are none, and a copy of all takes as long as the rest of this file.
 CREATE TEMP TABLE originals AS
 SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, content_mime_detected,
        content_mime_type, content_languages, content_charset, warc_record_length, fetch_redirect, content_truncated,
        digest_key, warc_record_id
-FROM captures WHERE warc_record_type IN ('response', 'resource') AND fetch_status NOT IN (0, 304);
-
-CREATE TEMP TABLE revisits AS
-SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, digest_key, refers_to_url, refers_to_time, refers_to_id
-FROM captures WHERE warc_record_type = 'revisit';
+FROM captures WHERE warc_record_type IN ('response', 'resource') AND fetch_status NOT IN (0, 304)
+  AND (url IN (SELECT url FROM revisits UNION SELECT refers_to_url FROM revisits WHERE refers_to_url IS NOT NULL)
+       OR digest_key IN (SELECT digest_key FROM revisits WHERE digest_key IS NOT NULL)
+       OR warc_record_id IN (SELECT refers_to_id FROM revisits WHERE refers_to_id IS NOT NULL));
 
 -- The records that revisits name: by URL and second (some writers drop the fraction in one place only), or by record id.
 CREATE TEMP TABLE named AS

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import duckdb
 
-from webemu.emulator.dates import to_day_number
 from webemu.index import shard as shards
 from webemu.index.builders import SNAPSHOT_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
@@ -238,7 +237,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     with Catalog(inputs.collection, read_only=True) as catalog:
         paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition)
         _prepare_features(catalog.db)
-        write_columns(temporary / "columns", _column_rows(catalog.db))
+        write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
         write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
         titles = [title for (title,) in stream_rows(catalog.db, _TITLES)]
         write_titles(temporary / TITLES_FOLDER, titles)
@@ -307,22 +306,27 @@ def _query_int(db: duckdb.DuckDBPyConnection, sql: str) -> int:
 
 
 _COLUMNS = f"""
-WITH placed AS (
-  SELECT p.source_id, p.warc_record_offset,
-         row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS place
-  FROM pages p JOIN captures c USING (source_id, warc_record_offset))
-SELECT floor(epoch(c.fetch_time))::BIGINT,
-       CASE WHEN p.searchable THEN coalesce(lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
-         PARTITION BY p.searchable, p.url
-         ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
-       ELSE 0 END,
-       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, n.cluster,
-       place, coalesce(h.host, 0), coalesce(address(c.url_path, c.url_query), 0), coalesce(quality(p), 1)
+WITH ordered AS (
+  SELECT p.source_id, p.warc_record_offset, floor(epoch(c.fetch_time))::BIGINT AS since,
+         row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS place,
+         lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
+           PARTITION BY p.searchable, p.url
+           ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset) AS until
+  FROM pages p JOIN captures c USING (source_id, warc_record_offset)),
+     domains AS (
+  SELECT domain, row_number() OVER (ORDER BY domain) - 1 AS number
+  FROM (SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures))
+SELECT since, CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
+       (coalesce(p.published, c.fetch_time::DATE) - DATE '1970-01-01')::INTEGER AS day, number::UINTEGER AS domain,
+       cluster, place::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host,
+       coalesce(address(c.url_path, c.url_query), 0)::FLOAT AS address, coalesce(quality(p), 1)::FLOAT AS quality
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
-JOIN placed USING (source_id, warc_record_offset) JOIN cluster_of n USING (text_hash)
+JOIN ordered USING (source_id, warc_record_offset) JOIN cluster_of USING (text_hash)
+JOIN domains ON domains.domain = coalesce(c.url_host_registered_domain, '')
 LEFT JOIN host_prior h ON h.name = {HOST_NAME_SQL}
 ORDER BY d.doc
 """
+"""Query of the rows for `write_columns`. Domains and URLs are numbered over all partitions, alike in each."""
 
 
 def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
@@ -331,18 +335,6 @@ def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
     write_priors(db)
     db.execute(ADDRESS)
     db.execute(QUALITY)
-
-
-_DOMAINS = "SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures ORDER BY domain"
-
-
-def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
-    """Yield the rows of `write_columns`. Domains and URL ranks are numbered over the whole catalog, for all partitions
-    alike.
-    """
-    domains = {domain: number for number, (domain,) in enumerate(db.execute(_DOMAINS).fetchall())}
-    for since, until, day, domain, *features in stream_rows(db, _COLUMNS):
-        yield since, until, to_day_number(day), domains[domain or ""], *features
 
 
 _CAPTURES = """

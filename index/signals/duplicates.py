@@ -35,14 +35,22 @@ FOLDER = "duplicates"
 """Name of the folder in a snapshot."""
 _WORDS = re.compile(r"\w+")
 
+_SIGNED = """
+CREATE OR REPLACE TEMP TABLE near_text AS
+SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
+FROM pages JOIN captures USING (source_id, warc_record_offset)
+WHERE searchable AND signature IS NOT NULL GROUP BY text_hash
+"""
+_BAND = f"array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS})"
+# Grouping the bands themselves takes five times as long at a million pages. DuckDB's hash() is the same for some that
+# differ, so it only leaves out those that no other text can have; the rest are compared.
 _BANDED = f"""
 CREATE OR REPLACE TEMP TABLE near_band AS
-WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
-               FROM pages JOIN captures USING (source_id, warc_record_offset)
-               WHERE searchable AND signature IS NOT NULL GROUP BY text_hash),
+WITH hashes AS (SELECT hash({_BAND}, band) AS hash FROM near_text, range({BANDS}) bands(band)),
+     repeated AS (SELECT hash FROM hashes GROUP BY hash HAVING count(*) > 1),
      bands AS MATERIALIZED (
-       SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
-       FROM texts, range({BANDS}) bands(band)),
+       SELECT text_hash, domain, band, {_BAND} AS value
+       FROM near_text, range({BANDS}) bands(band) WHERE hash({_BAND}, band) IN (SELECT hash FROM repeated)),
      shared AS (SELECT band, value FROM bands GROUP BY ALL
                 HAVING count(*) BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) <> max(domain))
 SELECT text_hash, domain, band, value FROM bands SEMI JOIN shared USING (band, value)
@@ -83,7 +91,7 @@ WHERE doc IS NOT NULL ORDER BY cluster, doc
 
 def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
     """Fill the temporary table cluster_of(text_hash, cluster): the text hash of each text's leader, mostly its own."""
-    db.execute(_BANDED)
+    fill_bands(db)
     pairs = [
         (first, second)
         for first, second, a, b in stream_rows(db, _PAIRS, 1000)
@@ -98,6 +106,13 @@ def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(_CLUSTERS)
     for name in ("alike", "led_by"):
         db.unregister(name)
+
+
+def fill_bands(db: duckdb.DuckDBPyConnection) -> None:
+    """Fill the temporary table near_band(text_hash, domain, band, value): bands that texts of two domains share."""
+    db.execute(_SIGNED)
+    db.execute(_BANDED)
+    db.execute("DROP TABLE near_text")
 
 
 def _register_pairs(

@@ -114,7 +114,7 @@ def write_priors(db: duckdb.DuckDBPyConnection) -> None:
     if db.execute("SELECT 1 FROM host_ranks LIMIT 1").fetchone():
         db.execute(_PRIORS_FROM_RANKS)
         return
-    names, links = _read_graph(db)
+    names, links = read_graph(db)
     db.register("found", pa.table({"name": names, "host": normalize_centrality(compute_centralities(names, links))}))
     db.execute("INSERT INTO host_prior SELECT * FROM found")
     db.unregister("found")
@@ -125,15 +125,17 @@ _LINKS = f"""
 WITH named AS (SELECT {HOST_NAME_SQL} AS host, min(url_host_registered_domain) AS domain FROM captures
                WHERE url_host_name <> '' GROUP BY host),
      placed AS (SELECT host, domain, row_number() OVER (ORDER BY host) - 1 AS number FROM named),
+     -- Distinct first: a few hosts are in millions of links.
+     linked AS (SELECT DISTINCT url_host_name, split_part(target, '/', 3) AS target
+                FROM links JOIN captures USING (source_id, warc_record_offset)),
      found AS (SELECT DISTINCT {HOST_NAME_SQL} AS host,
-                      regexp_replace(split_part(split_part(target, '/', 3), ':', 1), '^www\\.', '') AS target
-               FROM links JOIN captures USING (source_id, warc_record_offset))
+                      regexp_replace(split_part(target, ':', 1), '^www\\.', '') AS target FROM linked)
 SELECT a.number, b.number FROM found f JOIN placed a ON a.host = f.host JOIN placed b ON b.host = f.target
 WHERE a.domain <> b.domain ORDER BY ALL
 """
 
 
-def _read_graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
+def read_graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the hosts in alphabetical order, and the links between them by number."""
     return [name for (name,) in db.execute(_HOSTS).fetchall()], db.execute(_LINKS).fetchall()
 

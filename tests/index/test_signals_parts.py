@@ -1,8 +1,14 @@
-"""The formulas of the signals, each on values of its own."""
+"""The formulas of the signals, each on values of its own, and the files that hold them."""
+
+from collections import defaultdict
+from pathlib import Path
+from random import Random
 
 import duckdb
+import pyarrow as pa
 import pytest
 
+from webemu.index.columns import Columns, write_columns
 from webemu.index.signals import duplicates, hosts
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
@@ -114,3 +120,75 @@ def test_a_large_graph_is_walked_from_a_sample(monkeypatch: pytest.MonkeyPatch) 
     assert sampled != exact
     assert sampled == hosts.compute_centralities(names, links)
     assert sum(sampled) == pytest.approx(sum(exact), rel=0.05)
+
+
+def test_texts_are_compared_that_share_a_band() -> None:
+    random = Random(5)
+    bands = [random.randbytes(duplicates.ROWS) for _ in range(60)]
+    signatures = [b"".join(random.choices(bands, k=duplicates.BANDS)) for _ in range(300)]
+    domains = [random.choice(["a.net", "b.net", None]) for _ in signatures]
+    by_band = defaultdict(list)
+    for number, signature in enumerate(signatures):
+        for band in range(duplicates.BANDS):
+            start = band * duplicates.ROWS
+            by_band[band, signature[start : start + duplicates.ROWS]].append(number)
+    shared = {
+        (number, *band)
+        for band, numbers in by_band.items()
+        if 2 <= len(numbers) <= duplicates.MAX_BAND_TEXTS and len({domains[number] for number in numbers} - {None}) > 1
+        for number in numbers
+    }
+    db = duckdb.connect()
+    db.execute(
+        "CREATE TABLE pages (source_id INT, warc_record_offset INT, text_hash INT, signature BLOB, searchable BOOL)"
+    )
+    db.execute("CREATE TABLE captures (source_id INT, warc_record_offset INT, url_host_registered_domain VARCHAR)")
+    for number, (signature, domain) in enumerate(zip(signatures, domains, strict=True)):
+        db.execute("INSERT INTO pages VALUES (1, ?, ?, ?, true)", [number, number, signature])
+        db.execute("INSERT INTO captures VALUES (1, ?, ?)", [number, domain])
+    duplicates.fill_bands(db)
+    assert set(db.execute("SELECT text_hash, band, value FROM near_band").fetchall()) == shared
+    assert 0 < len(shared) < len(signatures) * duplicates.BANDS
+
+
+def test_links_with_a_port_or_www_are_of_the_host() -> None:
+    db = duckdb.connect()
+    db.execute("CREATE TABLE captures (source_id INT, warc_record_offset INT, url_host_name VARCHAR, "
+               "url_host_registered_domain VARCHAR)")  # fmt: skip
+    db.execute("CREATE TABLE links (source_id INT, warc_record_offset INT, target VARCHAR)")
+    for number, host in enumerate(["www.a.net", "b.net", "sub.b.net", "c.net"]):
+        domain = host.removeprefix("www.").removeprefix("sub.")
+        db.execute("INSERT INTO captures VALUES (1, ?, ?, ?)", [number, host, domain])
+    links_by_page = {
+        0: ["https://www.b.net:8443/x", "http://b.net/y"],
+        1: ["https://a.net/"],
+        2: ["http://b.net/"],
+        3: ["https://www.a.net", "mailto:a", "https://d.net/"],
+    }
+    for page, target in [(page, target) for page, targets in links_by_page.items() for target in targets]:
+        db.execute("INSERT INTO links VALUES (1, ?, ?)", [page, target])
+    names, links = hosts.read_graph(db)
+    assert [(names[source], names[target]) for source, target in links] == [
+        ("a.net", "b.net"), ("b.net", "a.net"), ("c.net", "a.net")
+    ]  # fmt: skip
+
+
+def test_columns_hold_what_was_written_in_batches(tmp_path: Path) -> None:
+    table = pa.table({
+        "since": pa.array([5, -6, 7], pa.int64()),
+        "until": pa.array([2**62, 0, 9], pa.int64()),
+        "day": pa.array([1, -2, 3], pa.int32()),
+        "domain": pa.array([2**32 - 1, 0, 1], pa.uint32()),
+        "cluster": pa.array([-(2**63), 2**63 - 1, 0], pa.int64()),
+        "order": pa.array([2, 2**32 - 1, 0], pa.uint32()),
+        "host": pa.array([0, 0.5, 1], pa.float32()),
+        "address": pa.array([0.25, 0, 1], pa.float32()),
+        "quality": pa.array([1, 0.125, 0], pa.float32()),
+    })  # fmt: skip
+    # Slices of one batch: their values begin inside its memory.
+    [batch] = table.to_batches()
+    write_columns(tmp_path / "columns", [batch.slice(0, 1), batch.slice(1, 2)])
+    columns = Columns(tmp_path / "columns")
+    assert {name: list(getattr(columns, name)) for name in table.column_names} == table.to_pydict()
+    write_columns(tmp_path / "empty", [])
+    assert list(Columns(tmp_path / "empty").until) == []
