@@ -38,8 +38,8 @@ _ROW_FILE = "rows.bin"
 def write_columns(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
     """Write one file per column, and the file of rows, to a new folder.
 
-    `batches` come in dense order and hold no nulls: since, until and cluster are integers of 64 bits, day is one of 32,
-    domain and order are unsigned ones of 32, host, address and quality are floats of 32.
+    `batches` come in dense order: since, until and cluster are integers of 64 bits, day is one of 32, domain and order
+    are unsigned ones of 32, host, address and quality are floats of 32. Raises ValueError if a value is null.
     """
     folder.mkdir()
     with ExitStack() as stack:
@@ -57,7 +57,9 @@ def write_columns(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
 
 
 def _values(column: pa.Array, code: str) -> array[float]:
-    """Return the values of a column as an array with this type code."""
+    """Return the values of a column as an array with this type code. Raises ValueError if one is null."""
+    if column.null_count:
+        raise ValueError(f"{column.null_count} values of a column are null")
     values: array[float] = array(code)
     start = column.offset * values.itemsize
     values.frombytes(memoryview(column.buffers()[1])[start : start + len(column) * values.itemsize])

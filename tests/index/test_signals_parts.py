@@ -192,3 +192,6 @@ def test_columns_hold_what_was_written_in_batches(tmp_path: Path) -> None:
     assert {name: list(getattr(columns, name)) for name in table.column_names} == table.to_pydict()
     write_columns(tmp_path / "empty", [])
     assert list(Columns(tmp_path / "empty").until) == []
+    without_a_day = batch.set_column(2, "day", pa.array([1, None, 3], pa.int32()))
+    with pytest.raises(ValueError, match="1 values of a column are null"):
+        write_columns(tmp_path / "null", [without_a_day])
