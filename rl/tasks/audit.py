@@ -19,12 +19,15 @@ from webemu.rl.grounding import Claim, bears, claim_of
 from webemu.rl.tasks.cached_client import CachedClient, PageText
 from webemu.rl.tasks.filters.answerable import find_rank, rank_pages, recall_at_cutoffs
 from webemu.rl.tasks.question_fields import FieldNames, UserQuestion, parse_question_row
+from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import normalise
 
 RESULTS_READ = 10
 """Number of results of a question that are read for its answers."""
 BATCH_SIZE = 64
 """Number of questions that are audited concurrently."""
+RECIPE = "own"
+"""Name that tasks made of a user's own questions have instead of a recipe's."""
 MAX_DOMAINS_LISTED = 10
 """Number of domains listed among those with the most missing pages."""
 GoldState = Literal["found", "captured", "missing"]
@@ -215,6 +218,23 @@ async def _find_in_results(question: str, claim: Claim, web: CachedClient) -> in
 def to_json_line(row: AuditRow) -> str:
     """Return the audit as a line of JSON, without the newline."""
     return json.dumps({**asdict(row), "answerable": row.is_answerable}, ensure_ascii=False)
+
+
+def make_tasks(rows: Iterable[AuditRow]) -> list[Task]:
+    """Return the answerable questions that have accepted answers as tasks; a repeated id gets a number.
+
+    The gold pages of a question are the evidence of its task, unless its answer is stated elsewhere.
+    """
+    uses = Counter[str]()
+    tasks = []
+    for row in rows:
+        if not row.is_answerable or not row.answers:
+            continue
+        uses[row.id] += 1
+        task_id = row.id if uses[row.id] == 1 else f"{row.id}-{uses[row.id]}"
+        evidence = tuple(Evidence(page.url) for page in row.gold if row.status == "answerable")
+        tasks.append(Task(task_id, row.question, row.answers, evidence, max(1, len(evidence)), RECIPE))
+    return tasks
 
 
 def list_urls_to_crawl(rows: Iterable[AuditRow], title_url: str = "") -> list[str]:

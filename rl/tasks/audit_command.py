@@ -16,10 +16,19 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.rl.outputs import check_writable
 from webemu.rl.serving import run_server
-from webemu.rl.tasks.audit import AuditRow, audit, list_urls_to_crawl, read_questions, summarize, to_json_line
+from webemu.rl.tasks.audit import (
+    AuditRow,
+    audit,
+    list_urls_to_crawl,
+    make_tasks,
+    read_questions,
+    summarize,
+    to_json_line,
+)
 from webemu.rl.tasks.cached_client import CachedClient
 from webemu.rl.tasks.options import CollectionOption, QuietOption, RootOption, ServerOption, convert_errors
 from webemu.rl.tasks.question_fields import FieldNames, UserQuestion
+from webemu.rl.tasks.task import save
 
 
 def audit_questions(
@@ -28,6 +37,9 @@ def audit_questions(
     root: RootOption = None,
     server: ServerOption = None,
     out: Annotated[Path | None, typer.Option(help="File for the audit, one line of JSON per question.")] = None,
+    tasks_to: Annotated[
+        Path | None, typer.Option("--tasks", help="Task file to write of the answerable questions.")
+    ] = None,
     missing_to: Annotated[
         Path | None, typer.Option("--missing", help="File for the URLs to crawl, one per line.")
     ] = None,
@@ -50,7 +62,7 @@ def audit_questions(
 
     \b
     Example:
-      webemu tasks audit questions.jsonl --collection mine --missing to-crawl.txt
+      webemu tasks audit questions.jsonl --collection mine --tasks tasks.jsonl --missing to-crawl.txt
     """
     names = FieldNames(question_field, answer_field, url_field, title_field)
     user_questions = read_questions(file, names)[:limit]
@@ -59,16 +71,21 @@ def audit_questions(
     if not server:
         find_collection(configured({"root": root, "collection": collection}))
     with convert_errors():
-        check_writable(out, missing_to)
+        check_writable(out, tasks_to, missing_to)
     with convert_errors(), run_server(server, root, collection) as address:
         rows = asyncio.run(_run_audit(user_questions, address, quiet))
     if out:
         out.write_text("".join(f"{to_json_line(row)}\n" for row in rows), encoding="utf-8")
+    tasks = make_tasks(rows)
+    if tasks_to:
+        save(tasks_to, tasks)
     missing_urls = list_urls_to_crawl(rows, title_url)
     if missing_to:
         missing_to.write_text("".join(f"{url}\n" for url in missing_urls), encoding="utf-8")
     for name, text in summarize(rows):
         typer.echo(f"{name:<20}  {text}")
+    if tasks_to:
+        typer.echo(f"{'tasks':<20}  {len(tasks):,} in {tasks_to}")
     if missing_urls:
         destination = f" in {missing_to}" if missing_to else ": --missing FILE writes them"
         typer.echo(f"{'to crawl':<20}  {len(missing_urls):,} URLs{destination}")

@@ -16,7 +16,7 @@ from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
-from webemu.rl.tasks import Evidence, Task, save
+from webemu.rl.tasks import Evidence, Task, load, save
 from webemu.rl.tasks.audit import bears_answer, build_claim, read_questions
 from webemu.rl.tasks.cached_client import PageText
 from webemu.rl.tasks.question_fields import FieldNames, parse_question_row
@@ -89,6 +89,24 @@ def test_each_question_is_told(server: str, tmp_path: Path) -> None:
     assert "missing of            sorby.example: 1" in lines
     assert "missing by title      1" in lines
     assert (tmp_path / "crawl.txt").read_text() == "https://sorby.example/a\n"
+
+
+def test_answerable_questions_become_a_task_file(server: str, tmp_path: Path) -> None:
+    unanswered = {"id": "q7", "question": "Who lives in Wick?", "urls": [f"{SITE}/wick"]}
+    lines, rows = audited(server, tmp_path, [*ROWS, ROWS[0], unanswered], "--tasks", str(tmp_path / "tasks.jsonl"))
+    assert rows["q7"]["answerable"]  # and yet no task, since no answer could be judged
+    tasks = {task.id: task for task in load(tmp_path / "tasks.jsonl")}
+    assert list(tasks) == ["q1", "q2", "q3", "q1-2"]
+    assert tasks["q2"] == Task(
+        "q2",
+        "When was the mayor of Wick born?",
+        ("1931-05-04",),
+        (Evidence(f"{SITE}/wick"), Evidence(f"{SITE}/lund#born")),
+        2,
+        "own",
+    )
+    assert tasks["q3"].evidence == ()  # its gold page is not there; another page has the answer
+    assert f"tasks                 4 in {tmp_path / 'tasks.jsonl'}" in lines
 
 
 def test_a_missing_title_becomes_an_address(server: str, tmp_path: Path) -> None:
