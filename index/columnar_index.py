@@ -6,10 +6,12 @@ Nothing is downloaded here: `webemu.ingest.pick` fetches the records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
+import pyarrow as pa
 
 from webemu.emulator.errors import BadRequest, SourceError
 
@@ -54,6 +56,17 @@ class RecordRange:
     length: int
 
 
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "hosts": ["url_host_name"],
+    "domains": ["url_host_registered_domain"],
+    "languages": ["content_languages"],
+    "mime_types": ["content_mime_detected"],
+    "since": ["fetch_time"],
+    "until": ["fetch_time"],
+    "url_pattern": ["url"],
+    "urls": ["url"],
+}
+"""Columns of the index that the condition of each field of a selection reads."""
 _CONDITIONS = {
     "hosts": "list_contains($hosts, url_host_name)",
     "domains": "list_contains($domains, url_host_registered_domain)",
@@ -96,21 +109,47 @@ def select_records(index_files: Sequence[str], selection: Selection) -> list[Rec
 
         select_records(["cc-index/*.parquet"], Selection(domains=["example.org"], languages=["eng"]))
     """
-    parameters: dict[str, object] = {"files": list(index_files)}
+    conditions, parameters = _build_conditions(selection)
     parameters |= {name: getattr(selection, name) for name in ("per_host", "max_pages", "max_bytes")}
-    conditions = ["fetch_status = 200"]
+    parameters["files"] = list(index_files)
+    with duckdb.connect() as db, _told_errors():
+        rows = db.execute(_QUERY.format(conditions=conditions), parameters).fetchall()
+    return [RecordRange(*row) for row in rows]
+
+
+def find_matching_rows(rows: pa.Table, selection: Selection) -> list[int]:
+    """Return the places of the rows that meet all conditions of a selection, in ascending order; samples and budgets
+    are not conditions.
+
+    `rows` has the column `fetch_status` and those that `COLUMNS` names for the conditions. Raises what
+    `select_records` raises.
+    """
+    conditions, parameters = _build_conditions(selection)
+    numbered = rows.append_column("place", pa.array(range(rows.num_rows), pa.int64()))
+    with duckdb.connect() as db, _told_errors():
+        db.register("index_rows", numbered)
+        matches = db.execute(f"SELECT place FROM index_rows WHERE {conditions} ORDER BY place", parameters).fetchall()
+    return [place for (place,) in matches]
+
+
+def _build_conditions(selection: Selection) -> tuple[str, dict[str, object]]:
+    """Return the conditions of a selection in SQL, and their parameters."""
+    conditions, parameters = ["fetch_status = 200"], dict[str, object]()
     for name, condition in _CONDITIONS.items():
-        value = getattr(selection, name)
-        if value:
+        if value := getattr(selection, name):
             conditions.append(condition)
             parameters[name] = value if isinstance(value, str) else list(value)
-    with duckdb.connect() as db:
-        try:
-            rows = db.execute(_QUERY.format(conditions=" AND ".join(conditions)), parameters).fetchall()
-        except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
-            raise BadRequest(f"the selection cannot be understood: {error}", action="see webemu pick --help") from error
-        except duckdb.Error as error:
-            raise SourceError(
-                f"the index cannot be read: {error}", action="name Parquet files of Common Crawl's cc-index-table"
-            ) from error
-    return [RecordRange(*row) for row in rows]
+    return " AND ".join(conditions), parameters
+
+
+@contextmanager
+def _told_errors() -> Iterator[None]:
+    """Turn errors of DuckDB into those that a user can act on."""
+    try:
+        yield
+    except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        raise BadRequest(f"the selection cannot be understood: {error}", action="see webemu pick --help") from error
+    except duckdb.Error as error:
+        raise SourceError(
+            f"the index cannot be read: {error}", action="name Parquet files of Common Crawl's cc-index-table"
+        ) from error

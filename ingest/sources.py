@@ -100,9 +100,9 @@ def _expand_argument(
     """Yield the archives that one argument names."""
     path = Path(argument)
     if is_url(argument):
-        if _LIST_NAME.search(urlsplit(argument).path):
+        if is_path_list(argument):
             base = base_url or (None if root else urljoin(argument, "/"))
-            yield from _iter_listed_sources(_download_list(argument), argument, root, base, source_list)
+            yield from _iter_listed_sources(download_list(argument), argument, root, base, source_list)
         else:
             yield source_from_url(argument)
     elif path.is_dir():
@@ -118,6 +118,11 @@ def _expand_argument(
         yield from _find_archives_matching(argument, source_list)
     else:
         raise SourceError(f"{argument} does not exist", action=f"name {_ACCEPTED}")
+
+
+def is_path_list(url: str) -> bool:
+    """True if a URL names a list of paths, as Common Crawl has them."""
+    return bool(_LIST_NAME.search(urlsplit(url).path))
 
 
 def is_url(text: str) -> bool:
@@ -197,7 +202,7 @@ def _select_archives(
             source_list.ignored_count += 1
 
 
-def _download_list(url: str) -> list[str]:
+def download_list(url: str) -> list[str]:
     """Return the lines of a path list at a URL."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "list")
@@ -223,12 +228,12 @@ def _guess_root(path: Path, lines: list[str]) -> Path | None:
     lines.
     """
     for folder in (Path(), *path.absolute().parents):
-        if any((folder / _strip_bucket(line)).is_file() for line in lines[:100]):
+        if any((folder / strip_bucket(line)).is_file() for line in lines[:100]):
             return folder
     return None
 
 
-def _strip_bucket(line: str) -> str:
+def strip_bucket(line: str) -> str:
     """Return a line of a path list without Common Crawl's bucket."""
     return line.removeprefix("s3://commoncrawl/").lstrip("/")
 
@@ -247,7 +252,7 @@ def _iter_listed_sources(
         if is_url(line):
             yield source_from_url(line)
             continue
-        name = _require_safe_path(_strip_bucket(line), list_name)
+        name = _require_safe_path(strip_bucket(line), list_name)
         if root is not None and (root / name).is_file():
             yield Source(root / name, name)
         elif base_url is not None:

@@ -16,14 +16,20 @@ from webemu.ingest.pick.cdx_client import Scope, download_index
 from webemu.ingest.pick.journal import PickFolder
 from webemu.ingest.pick.plan import Plan, build_plan
 from webemu.ingest.pick.range_client import RangeClient
+from webemu.ingest.pick.remote_index import fetch_matches, is_remote_index, list_index_files
 from webemu.ingest.pick.run import fetch_records
 from webemu.ingest.planning.content import content_of_records
 from webemu.ingest.planning.model import load_model
+from webemu.ingest.sources import is_url
+
+INDEX_FOLDER = "index"
+"""Folder below `--out` for what is read of an index behind URLs."""
 
 IndexArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet files or globs of Common Crawl's columnar index (cc-index-table), or the URL of a CDX server."
+        help="Columnar index (cc-index-table) of a crawl: its name, such as CC-MAIN-2026-12, Parquet files, globs or"
+        " URLs; or the URL of a CDX server."
     ),
 ]
 OutOption = Annotated[Path, typer.Option(help="Folder for the WARC files and the journal.")]
@@ -45,6 +51,9 @@ UrlsOption = Annotated[
 PerHostOption = Annotated[int, typer.Option(help="Most pages of one host; 0 means all.", min=0)]
 PagesOption = Annotated[int, typer.Option(help="Most pages in all; 0 means all.", min=0)]
 MegabytesOption = Annotated[float, typer.Option(help="Most compressed megabytes in all; 0 means all.", min=0)]
+IndexMegabytesOption = Annotated[
+    float, typer.Option(help="Most megabytes of an index that are read over HTTP; 0 means any number.", min=0)
+]
 GapOption = Annotated[
     int, typer.Option(help="Most unwanted bytes between two records that one request fetches.", min=0)
 ]
@@ -68,6 +77,7 @@ def pick(
     per_host: PerHostOption = 0,
     max_pages: PagesOption = 0,
     max_megabytes: MegabytesOption = 0,
+    index_megabytes: IndexMegabytesOption = 2000,
     gap: GapOption = 16384,
     delay: DelayOption = 0.6,
     dry_run: DryRunOption = False,
@@ -77,12 +87,13 @@ def pick(
 
     All conditions must hold; of several captures of a URL the newest is taken. The plan is printed first. Records are
     fetched by byte range, neighbours in one request, one request at a time. After an interruption the same command
-    continues. A range that no longer holds its record is counted and left out. This command connects to --base-url,
-    and to a CDX server if INDEX is the URL of one, which is asked for each --host, --domain and URL of --urls.
+    continues. A range that no longer holds its record is counted and left out. Of an index behind URLs, only the parts
+    are read that may have a wanted page. This command connects to --base-url, and to the URLs of INDEX; a CDX server
+    is asked for each --host, --domain and URL of --urls.
 
     Exit status: 0 if records were fetched; 1 if none match or none arrived; 130 after Ctrl-C.
 
-    webemu pick 'cc-index/*.parquet' --domain example.org --language eng --dry-run
+    webemu pick CC-MAIN-2026-12 --domain example.org --language eng --dry-run
 
     webemu pick 'cc-index/*.parquet' --mime text/html --per-host 20 --max-pages 5000 --out picked
     """
@@ -90,7 +101,11 @@ def pick(
         hosts or (), domains or (), languages or (), mime_types or (), since, until, url_pattern, _read_urls(urls),
         per_host, max_pages, int(max_megabytes * 1e6),
     )  # fmt: skip
-    plan = build_plan(_select(index, selection, delay), gap)
+    if any(map(is_remote_index, index)):
+        records = _select_remote(index, selection, out, base_url, delay, int(index_megabytes * 1e6), quiet)
+    else:
+        records = _select(index, selection, delay)
+    plan = build_plan(records, gap)
     if not plan.requests:
         raise SourceError("no page of the index matches", action="loosen the conditions")
     _show_plan(plan, delay)
@@ -109,7 +124,7 @@ def pick(
 
 def _select(index: list[str], selection: Selection, delay: float) -> list[RecordRange]:
     """Return the wanted records of Parquet files, or of a CDX server."""
-    servers = [name for name in index if name.startswith(("http://", "https://"))]
+    servers = [name for name in index if is_url(name)]
     if not servers:
         return select_records(index, selection)
     if len(index) > 1:
@@ -126,6 +141,23 @@ def _select(index: list[str], selection: Selection, delay: float) -> list[Record
             + (f", {report.dropped:,} unreadable lines" if report.dropped else "")
         )
         return list(select_records([str(path)], selection)) if report.rows else []
+
+
+def _select_remote(
+    index: list[str], selection: Selection, out: Path, base_url: str, delay: float, max_bytes: int, quiet: bool
+) -> list[RecordRange]:
+    """Return the wanted records of Parquet files of which some are behind URLs. What is read of them stays in `out`."""
+    if refused_names := [name for name in index if is_url(name) and not is_remote_index(name)]:
+        raise BadRequest(
+            f"{refused_names[0]} is no Parquet file, no list of them (*.paths.gz) and not the only index",
+            action="pick from each index in turn",
+        )
+    addresses = list_index_files([name for name in index if is_remote_index(name)], base_url)
+    with RangeClient(base_url, delay) as client:
+        report = fetch_matches(addresses, selection, out / INDEX_FOLDER, client, max_bytes, quiet)
+    print(f"index     {report.rows:,} captures; this run: {report.requests:,} requests, {report.bytes / 1e6:,.1f} MB")
+    local_files = [name for name in index if not is_remote_index(name)]
+    return select_records([*map(str, report.paths), *local_files], selection)
 
 
 def _read_urls(path: Path | None) -> list[str]:

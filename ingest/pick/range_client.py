@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 import httpx
 
 from webemu.emulator.errors import SourceError
 from webemu.ingest.download import RetryableError, check_status, choose_wait
 
+T = TypeVar("T")
 _MAX_FAILURES = 8
 """Consecutive failures after which a range is given up."""
 
@@ -39,17 +41,30 @@ class RangeClient:
         self._http.close()
 
     def read(self, filename: str, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end` of a file.
+        """Return the bytes from `start` up to `end` of a file below the base URL.
 
         Raises SourceError if the server refuses the file, has no ranges, or keeps failing.
         """
-        url = self._base_url + filename.lstrip("/")
+        return self.read_url(self._base_url + filename.lstrip("/"), start, end)
+
+    def read_url(self, url: str, start: int, end: int) -> bytes:
+        """Return the bytes from `start` up to `end` of what a URL names, wherever it is; raises what `read` raises."""
+        return self._repeat(url, lambda: self._try_read(url, start, end))
+
+    def read_tail(self, url: str, length: int) -> tuple[bytes, int]:
+        """Return the last `length` bytes of what a URL names, all if it is shorter, and its size; raises what `read`
+        raises.
+        """
+        return self._repeat(url, lambda: self._try_read_tail(url, length))
+
+    def _repeat(self, url: str, attempt: Callable[[], T]) -> T:
+        """Return what `attempt` returns, after as many attempts as it takes."""
         failures = 0
         while True:
             if self.requests:
                 self._pause(self._delay_seconds)
             try:
-                return self._try_read(url, start, end)
+                return attempt()
             except (RetryableError, httpx.TransportError) as error:
                 failures += 1
                 if failures >= _MAX_FAILURES:
@@ -60,29 +75,47 @@ class RangeClient:
                 self._pause(choose_wait(failures, getattr(error, "after", None)))
 
     def _try_read(self, url: str, start: int, end: int) -> bytes:
-        """Make one request. Raise RetryableError if another may succeed."""
+        """Make one request for a range. Raise RetryableError if another may succeed."""
         self.requests += 1
-        body = bytearray()
         with self._http.stream("GET", url, headers={"Range": f"bytes={start}-{end - 1}"}) as response:
             if response.status_code == 416:
                 raise SourceError(f"{url} ends before byte {start}", action="the file changed: use its own index")
             check_status(url, response)
-            _check_range(url, response, start)
-            for chunk in response.iter_raw():
-                self.bytes += len(chunk)
-                body += chunk
-                if len(body) > end - start:
-                    raise RetryableError(f"the answer is longer than {end - start} bytes")
+            _check_range(url, response, f"bytes {start}-")
+            body = self._receive(response, end - start)
         if len(body) < end - start and _read_total_bytes(response) > start + len(body):
             raise RetryableError(f"received {len(body)} of {end - start} bytes")
+        return body
+
+    def _try_read_tail(self, url: str, length: int) -> tuple[bytes, int]:
+        """Make one request for the end of a file. Raise RetryableError if another may succeed."""
+        self.requests += 1
+        with self._http.stream("GET", url, headers={"Range": f"bytes=-{length}"}) as response:
+            if response.status_code == 416:
+                raise SourceError(f"{url} is empty", action="check the URL")
+            check_status(url, response)
+            _check_range(url, response, "bytes ")
+            body, size = self._receive(response, length), _read_total_bytes(response)
+        if len(body) != min(length, size):
+            raise RetryableError(f"received {len(body)} bytes of the last {length}")
+        return body, size
+
+    def _receive(self, response: httpx.Response, max_bytes: int) -> bytes:
+        """Return the body. Raise RetryableError if it has more than `max_bytes`."""
+        body = bytearray()
+        for chunk in response.iter_raw():
+            self.bytes += len(chunk)
+            body += chunk
+            if len(body) > max_bytes:
+                raise RetryableError(f"the answer is longer than {max_bytes} bytes")
         return bytes(body)
 
 
-def _check_range(url: str, response: httpx.Response, start: int) -> None:
+def _check_range(url: str, response: httpx.Response, beginning: str) -> None:
     """Raise SourceError if the server sends the whole file, RetryableError if it sends another range."""
     if response.status_code != 206:
         raise SourceError(f"{url}: the server ignores byte ranges", action="download whole files with webemu ingest")
-    if not response.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+    if not response.headers.get("Content-Range", "").startswith(beginning):
         raise RetryableError(f"the server sent {response.headers.get('Content-Range', 'no Content-Range')}")
 
 
