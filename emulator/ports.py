@@ -204,11 +204,13 @@ class PageStore(Protocol):
     def images(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (alternative text, absolute URL) of each image of a document."""
 
-    def find_view(self, capture: Capture, view: View) -> str | None:
-        """Return a capture as `markdown` or with its `links` if that was rendered before, else None."""
+    def find_view(self, capture: Capture, view: View) -> tuple[str, str] | None:
+        """Return (title, content) of a capture as `markdown` or with its `links` if that was rendered before, else
+        None.
+        """
 
-    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
-        """Return a capture, whose document and text view are given, as `markdown` or with its `links`."""
+    def render_view(self, html: str, capture: Capture, view: View, title: str, text: str) -> str:
+        """Return a capture, whose document, title and text view are given, as `markdown` or with its `links`."""
 
     def rewrite_links(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
         """Return the document with every URL replaced by what `link(absolute URL, kind)` returns, as a web archive

@@ -216,22 +216,23 @@ class World:
 
         Raises: ViewUnavailable; PayloadError; BlockingIOError if `wait` is false and it has to be rendered.
         """
+        is_rendered = view not in ("text", "html") and is_html(capture.mime)
+        if is_rendered and (titled_content := self._page_store.find_view(capture, view)) is not None:
+            return titled_content
         title, text = self._page_store.text(capture.doc) if capture.doc >= 0 else ("", "")
-        if view == "text" or (view != "html" and not is_html(capture.mime)):
+        if not is_rendered and view != "html":
             if capture.doc < 0 and not is_textual(capture.mime):
                 raise ViewUnavailable(
                     f"{capture.url} is {capture.mime or 'of unknown type'} and has no text view",
                     action="ask for format=raw",
                 )
             return title, text
-        if view != "html" and (rendered := self._page_store.find_view(capture, view)) is not None:
-            return title, rendered
         if not wait:
             raise BlockingIOError
         html = self._page_store.html(capture)
         if html is None:
             raise ViewUnavailable(f"{capture.url} is {capture.mime} and not text", action="ask for format=raw")
-        return title, html if view == "html" else self._page_store.render_view(html, capture, view, text)
+        return title, self._page_store.render_view(html, capture, view, title, text) if is_rendered else html
 
     def locate(self, request: PageRequest) -> Capture:
         """Return the capture that answers a request. Raises NotCaptured."""

@@ -83,16 +83,22 @@ class DocumentConverter:
         """Return (alternative text, absolute URL) of every image of a document, in order."""
         return html_select.images(html, url)
 
-    def find_view(self, capture: Capture, view: View) -> str | None:
-        """Return a capture in a view that was rendered before, without its document; None if it has to be rendered."""
+    def find_view(self, capture: Capture, view: View) -> tuple[str, str] | None:
+        """Return (title, content) of a capture in a view that was rendered before, without its document; None if it has
+        to be rendered.
+        """
         identity = self._identify(capture, view)
-        return RECENT_CONVERSIONS.find(*identity) if identity else None
+        titled_content = RECENT_CONVERSIONS.find(*identity) if identity else None
+        return None if titled_content is None else _split_title(titled_content)
 
-    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
-        """Return a capture as `markdown` or with its `links`, and keep it for `find_view`."""
+    def render_view(self, html: str, capture: Capture, view: View, title: str, text: str) -> str:
+        """Return a capture as `markdown` or with its `links`, and keep it with its title for `find_view`."""
         render = views.render_markdown if view == "markdown" else views.render_links
-        identity = self._identify(capture, view) or (view, capture.url, text, html)
-        return RECENT_CONVERSIONS.get_or_convert(partial(render, html, capture.url, text), *identity)
+        identity = self._identify(capture, view) or (view, capture.url, title, text, html)
+        titled_content = RECENT_CONVERSIONS.get_or_convert(
+            lambda: f"{title}\n{render(html, capture.url, text)}", *identity
+        )
+        return _split_title(titled_content)[1]
 
     def _identify(self, capture: Capture, view: View) -> tuple[str, ...]:
         """Return what says all that a rendering depends on; empty if nothing short does."""
@@ -136,8 +142,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         """Return (title, text) of a page view by dense id."""
         shard = bisect_right(self._bases, doc) - 1
         blob = self._views[shard][doc - self._bases[shard]]
-        title, _, text = thread_decompressor().decompress(blob).decode().partition("\n")
-        return title, text
+        return _split_title(thread_decompressor().decompress(blob).decode())
 
     def _identify(self, capture: Capture, view: View) -> tuple[str, ...]:
         """Name the page by its shard's content, which the names of files alone do not tell."""
@@ -146,7 +151,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         shard = bisect_right(self._bases, capture.doc) - 1
         page = f"{capture.doc - self._bases[shard]} {capture.offset} {capture.length} {capture.charset}"
         # The digest tells documents apart that differ in their markup alone.
-        return view, self._contents[shard], page, capture.file, capture.url, capture.digest
+        return f"titled {view}", self._contents[shard], page, capture.file, capture.url, capture.digest
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
         """Return the recorded response of a capture. Raises PayloadError if it cannot be read.
@@ -204,6 +209,12 @@ class SnapshotPageStore(Lookup, DocumentConverter):
     def nearest(self, word: str) -> Iterable[str]:
         """Return words of the crawl that are spelled like this one, nearest first."""
         return self._vocabulary.nearest(word)
+
+
+def _split_title(titled_text: str) -> tuple[str, str]:
+    """Return (title, text) of a text whose first line is its title."""
+    title, _, text = titled_text.partition("\n")
+    return title, text
 
 
 def open_snapshot(collection: Path, snapshot: str) -> World:

@@ -48,6 +48,7 @@ def test_a_page_that_was_read_is_read_again_without_its_document(tmp_path: Path,
         first = read_pages(server, range(PAGES - 1))
         assert [status for status, _ in first] == [200] * len(first)
         assert b"**number** 3" in first[3 * len(DOORS)][1]
+        assert b'"title":"Page 3"' in first[3 * len(DOORS)][1]
     archive.rename(tmp_path / "elsewhere.warc.gz")
     with serving(collection, "--workers", workers) as server:
         assert read_pages(server, range(PAGES - 1)) == first

@@ -80,7 +80,7 @@ class Shelf:
     def find_view(self, capture: Capture, view: View) -> None:
         return None
 
-    def render_view(self, html: str, capture: Capture, view: View, text: str) -> str:
+    def render_view(self, html: str, capture: Capture, view: View, title: str, text: str) -> str:
         return html
 
     def wiki(self, html: str, url: str) -> None:
