@@ -123,12 +123,12 @@ def index_rows() -> list[dict[str, object]]:
 SCHEMA_OF_INTEGERS = {"fetch_status": pa.int16(), "warc_record_offset": pa.int32(), "warc_record_length": pa.int32()}
 
 
-def write_index(rows: list[dict[str, object]], path: Path, row_group_size: int) -> None:
+def write_index(rows: list[dict[str, object]], path: Path, row_group_size: int, **options: object) -> None:
     table = pa.Table.from_pylist(rows)
     for name, integer in SCHEMA_OF_INTEGERS.items():
         number = table.column_names.index(name)
         table = table.set_column(number, name, table[name].cast(integer))
-    pq.write_table(table, path, row_group_size=row_group_size, compression="gzip")
+    pq.write_table(table, path, row_group_size=row_group_size, compression="gzip", **options)
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +267,24 @@ def test_a_long_footer_is_read_whole(server: FileServer, tmp_path: Path) -> None
     server.files = {"long.parquet": content}
     selection = Selection(hosts=["192.0.2.7"])
     assert select(server, selection, tmp_path / "found") == select_records([str(tmp_path / "long.parquet")], selection)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"use_deprecated_int96_timestamps": True},  # as older versions of Spark write them
+        {"write_statistics": False},
+        {"use_dictionary": False, "data_page_version": "2.0"},
+        {"coerce_timestamps": "ms"},
+    ],
+)
+def test_files_of_other_writers(server: FileServer, tmp_path: Path, options: dict[str, object]) -> None:
+    write_index(index_rows()[:400], tmp_path / "other.parquet", 50, **options)
+    server.files = {"other.parquet": (tmp_path / "other.parquet").read_bytes()}
+    for selection in (Selection(hosts=["zz.example"]), Selection(since="2024-04-20", until="2024-05-01 06:00")):
+        expected = select_records([str(tmp_path / "other.parquet")], selection)
+        assert select(server, selection, tmp_path / "found") == expected
+        assert expected
 
 
 @pytest.mark.parametrize(
