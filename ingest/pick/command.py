@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -102,7 +104,8 @@ def pick(
         per_host, max_pages, int(max_megabytes * 1e6),
     )  # fmt: skip
     if any(map(is_remote_index, index)):
-        records = _select_remote(index, selection, out, base_url, delay, int(index_megabytes * 1e6), quiet)
+        with _told_to_continue():
+            records = _select_remote(index, selection, out, base_url, delay, int(index_megabytes * 1e6), quiet)
     else:
         records = _select(index, selection, delay)
     plan = build_plan(records, gap)
@@ -111,15 +114,21 @@ def pick(
     _show_plan(plan, delay)
     if dry_run:
         return
-    with RangeClient(base_url, delay) as client:
-        try:
-            folder = fetch_records(plan, client, out, quiet)
-        except KeyboardInterrupt:
-            print("\nStopped. Fetched records are kept; run the same command to continue.", file=sys.stderr)
-            raise typer.Exit(130) from None
+    with RangeClient(base_url, delay) as client, _told_to_continue():
+        folder = fetch_records(plan, client, out, quiet)
     _show_result(folder, client)
     if not folder.records:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _told_to_continue() -> Iterator[None]:
+    """Say after Ctrl-C how to go on, and exit with status 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("\nStopped. What was fetched is kept; run the same command to continue.", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def _select(index: list[str], selection: Selection, delay: float) -> list[RecordRange]:
