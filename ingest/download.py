@@ -22,6 +22,8 @@ Progress = Callable[[int, int], None]
 
 _MAX_FAILURES = 8
 """Consecutive failures, without a byte gained, after which a file is given up."""
+_MAX_FIRST_FAILURES = 3
+"""Failures after which a machine is given up that never answered: its name is wrong, or there is no network."""
 _MAX_WAIT_SECONDS = 120.0
 """Longest wait between two attempts, in seconds."""
 _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 509})
@@ -49,11 +51,17 @@ class RetryableError(Exception):
 
 
 def fetch(
-    url: str, destination: Path, progress: Progress | None = None, *, pause: Callable[[float], None] = time.sleep
+    url: str,
+    destination: Path,
+    progress: Progress | None = None,
+    *,
+    is_first_contact: bool = False,
+    pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Download to `destination`, continuing `<destination>.part` if the server allows it.
 
-    Raises SourceError if the server refuses the file or keeps failing; the part is kept for the next run.
+    With `is_first_contact`, a machine that cannot be reached is given up soon. Raises SourceError if the server refuses
+    the file or keeps failing; the part is kept for the next run.
 
         fetch("https://example.org/a.warc.gz", Path("a.warc.gz"))
     """
@@ -69,8 +77,8 @@ def fetch(
                 _try_download(client, url, part, progress)
             except (RetryableError, httpx.TransportError) as error:
                 failures = 0 if _read_part_size(part) > before else failures + 1
-                if failures >= _MAX_FAILURES:
-                    raise _build_failure(url, error) from error
+                if failures >= choose_patience(error, is_first_contact and not _read_part_size(part)):
+                    raise describe_failure(url, error, failures) from error
                 pause(choose_wait(failures, getattr(error, "after", None)))
                 continue
             if is_second_look or ends_with_whole_member(part):
@@ -82,10 +90,18 @@ def fetch(
     part.replace(destination)
 
 
-def _build_failure(url: str, error: Exception) -> SourceError:
+def choose_patience(error: Exception, is_first_contact: bool) -> int:
+    """Return the number of consecutive failures, of which this is the last, after which to give up."""
+    return _MAX_FIRST_FAILURES if is_first_contact and isinstance(error, httpx.ConnectError) else _MAX_FAILURES
+
+
+def describe_failure(url: str, error: Exception, failures: int) -> SourceError:
     """Return the error for a file that keeps failing."""
     why = str(error) or type(error).__name__
-    return SourceError(f"{url}: {why}, {_MAX_FAILURES} times in a row", action="run the same command later to continue")
+    return SourceError(
+        f"{url}: {why}, {failures} times in a row",
+        action="check the address and the network, then run the same command to continue",
+    )
 
 
 def _try_download(client: httpx.Client, url: str, part: Path, progress: Progress | None) -> None:

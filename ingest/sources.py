@@ -206,7 +206,7 @@ def download_list(url: str) -> list[str]:
     """Return the lines of a path list at a URL."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "list")
-        fetch(url, path, None)
+        fetch(url, path, None, is_first_contact=True)
         return _read_list(path.read_bytes(), url)
 
 

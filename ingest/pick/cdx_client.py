@@ -19,10 +19,8 @@ import pyarrow.parquet as pq
 
 from webemu.emulator import urls
 from webemu.emulator.errors import SourceError
-from webemu.ingest.download import RetryableError, check_status, choose_wait
+from webemu.ingest.download import RetryableError, check_status, choose_patience, choose_wait, describe_failure
 
-_MAX_FAILURES = 8
-"""Consecutive failures after which a request is given up."""
 _BATCH_ROWS = 10_000
 SCHEMA = pa.schema(
     [
@@ -124,11 +122,8 @@ def _ask(http: httpx.Client, server: str, query: dict[str, str], pause: Callable
             return response.text
         except (RetryableError, httpx.TransportError) as error:
             failures += 1
-            if failures >= _MAX_FAILURES:
-                why = str(error) or type(error).__name__
-                raise SourceError(
-                    f"{server}: {why}, {failures} times in a row", action="run the same command later"
-                ) from error
+            if failures >= choose_patience(error, is_first_contact="showNumPages" in query):
+                raise describe_failure(server, error, failures) from error
             pause(choose_wait(failures, getattr(error, "after", None)))
 
 

@@ -10,11 +10,9 @@ from typing import TypeVar
 import httpx
 
 from webemu.emulator.errors import SourceError
-from webemu.ingest.download import RetryableError, check_status, choose_wait
+from webemu.ingest.download import RetryableError, check_status, choose_patience, choose_wait, describe_failure
 
 T = TypeVar("T")
-_MAX_FAILURES = 8
-"""Consecutive failures after which a range is given up."""
 
 
 class RangeClient:
@@ -67,11 +65,8 @@ class RangeClient:
                 return attempt()
             except (RetryableError, httpx.TransportError) as error:
                 failures += 1
-                if failures >= _MAX_FAILURES:
-                    why = str(error) or type(error).__name__
-                    raise SourceError(
-                        f"{url}: {why}, {failures} times in a row", action="run the same command later to continue"
-                    ) from error
+                if failures >= choose_patience(error, is_first_contact=not self.bytes):
+                    raise describe_failure(url, error, failures) from error
                 self._pause(choose_wait(failures, getattr(error, "after", None)))
 
     def _try_read(self, url: str, start: int, end: int) -> bytes:

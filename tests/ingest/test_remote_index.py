@@ -386,3 +386,14 @@ def test_what_names_no_index(server: FileServer, tmp_path: Path, arguments: list
     words = [one.replace("{url}", server.url) for one in arguments]
     with pytest.raises((BadRequest, SourceError), match=message):
         CliRunner().invoke(app, ["pick", *words, "--out", str(tmp_path / "o"), "-q"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "index", [CRAWL, "http://127.0.0.1:9/a.parquet", "http://127.0.0.1:9/index --domain a.example"]
+)
+def test_a_machine_that_never_answers_is_given_up_soon(tmp_path: Path, index: str) -> None:
+    words = ["pick", *index.split(), "--base-url", "http://127.0.0.1:9/", "--out", str(tmp_path / "o"), "-q"]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, SourceError)
+    assert "3 times in a row" in str(result.exception)
+    assert "check the address and the network" in result.exception.action
