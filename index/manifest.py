@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from webemu.emulator.errors import SnapshotError
+from webemu.index.lookup import SourceDocs
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
-FORMAT = 7
+FORMAT = 8
 """Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
 
 
@@ -67,6 +68,12 @@ class Manifest:
     """Files that payloads are read from, absolute or relative to the collection folder."""
     names: tuple[str, ...]
     """Public name of each file; no two are equal."""
+    source_ids: tuple[int, ...]
+    """Id of the source of each file."""
+    source_contents: tuple[int, ...]
+    """Hash of what was read from each file (`content_hash` of the catalog)."""
+    docs: tuple[tuple[tuple[int, int], ...], ...]
+    """Dense ids of the pages of each file: (first place within the file, dense id) of runs of pages, in order."""
     crawls: tuple[str, ...]
     """Crawl of each file; empty if unknown."""
     spans: tuple[tuple[int, int], ...]
@@ -85,10 +92,19 @@ class Manifest:
     """Positions in `files` of those that also hold records of removed captures (`webemu.index.removal`)."""
     exchanges: int = 0
     """Recorded exchanges that answer requests as such (`webemu.emulator.exchange_keys`)."""
+    builder: str = ""
+    """Hash of the code that built it (`webemu.index.builders`)."""
     removals: str = ""
     """Hash of the removals that the snapshot is known to honour; empty if there were none."""
     digest: str = ""
     """Hash of all the other fields; empty in snapshots of older versions."""
+
+    def source_docs(self) -> dict[int, SourceDocs]:
+        """Return the sources by id, as the lookup reads them."""
+        return {
+            source: SourceDocs(file, tuple(place for place, _ in runs), tuple(doc for _, doc in runs))
+            for source, file, runs in zip(self.source_ids, self.files, self.docs, strict=True)
+        }
 
 
 def read_manifest(folder: Path) -> Manifest:

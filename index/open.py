@@ -122,7 +122,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
 
     def __init__(self, folder: Path, collection: Path, manifest: Manifest) -> None:
         """Open the files of the snapshot in `folder`; payloads are read from files below `collection`."""
-        super().__init__(folder / LOOKUP_FILE, list(manifest.files))
+        super().__init__(folder / LOOKUP_FILE, manifest.source_docs())
         self._file_pool = WarcFilePool(collection)
         archive_fields = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
         self._redacted = {manifest.files[number] for number in manifest.redacted}

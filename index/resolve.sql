@@ -1,15 +1,16 @@
 -- Resolves captures as they are served: numbers pages densely over the shards, and points revisits at the payload that
--- they repeat. Needs the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file),
--- and the macro is_inside(url), which is true if a URL is in the partition that is built.
+-- they repeat. Needs the temporary table shard_of(source_id, first, last, shard, base), and two macros: is_inside(url) is
+-- true if a URL is in the partition that is built, is_touched(surt) if captures of a SURT are to be resolved.
 CREATE TEMP TABLE doc_of AS
 SELECT p.source_id, p.warc_record_offset,
-       base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc
+       base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc,
+       row_number() OVER (PARTITION BY p.source_id ORDER BY p.searchable DESC, p.warc_record_offset) - 1 AS place
 FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last
 WHERE is_inside(p.url);
 
 CREATE TEMP TABLE revisits AS
 SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, digest_key, refers_to_url, refers_to_time, refers_to_id
-FROM captures WHERE warc_record_type = 'revisit';
+FROM captures WHERE warc_record_type = 'revisit' AND is_touched(url_surtkey);
 
 -- Captures that a revisit may repeat: most captures are none, and a copy of all takes as long as the rest of this file.
 CREATE TEMP TABLE originals AS
@@ -78,7 +79,7 @@ SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_
        c.warc_record_offset AS head_offset, c.warc_record_length AS head_length,
        c.source_id AS own_source, c.warc_record_offset AS own_offset
 FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
-WHERE c.url_protocol IN ('http', 'https', 'ftp') AND is_inside(c.url)
+WHERE c.url_protocol IN ('http', 'https', 'ftp') AND is_inside(c.url) AND is_touched(c.url_surtkey)
 -- A response to POST is a capture of its URL only if there is no response to GET.
 QUALIFY coalesce(c.request_method, 'GET') = 'GET'
         OR NOT bool_or(coalesce(c.request_method, 'GET') = 'GET') OVER (PARTITION BY c.url);

@@ -147,11 +147,6 @@ def _page_rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, partit
             yield from batch.to_pylist()
 
 
-def _anchors_by_page(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int], LinkTexts]:
-    """Return the link texts of pages by (source id, offset)."""
-    return {(span[0], offset): texts for span in spans for offset, texts in read_anchors(path, *span)}
-
-
 def page_day(row: PageRow) -> date:
     """Return the date of a page: the day it was published, else the day it was fetched."""
     return row["published"] or row["fetch_time"].date()
@@ -214,7 +209,7 @@ def build_shard(
         catalog.db.execute("SET threads = 1")  # shards are built by several processes at once
         writer = _PageWriter(records, views, on_page)
         searchable_rows = _page_rows(catalog, spans, True, partition)
-        entries = writer.write_searchable(searchable_rows, _anchors_by_page(anchors, spans))
+        entries = writer.write_searchable(searchable_rows, read_anchors(anchors, spans))
         documents = write_index(folder / "text", entries, weights)
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _page_rows(catalog, spans, False, partition):

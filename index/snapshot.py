@@ -21,13 +21,13 @@ from typing import NamedTuple
 import duckdb
 
 from webemu.index import shard as shards
-from webemu.index.builders import SNAPSHOT_SOURCES, hash_sources
+from webemu.index.builders import SHARD_SOURCES, SNAPSHOT_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
 from webemu.index.columns import FOREVER, write_columns
 from webemu.index.digests import hash_folder
 from webemu.index.evaluation.held_out import held_out_sql
 from webemu.index.lookup import FILE as LOOKUP_FILE
-from webemu.index.lookup import write_lookup
+from webemu.index.lookup_writer import EarlierLookup, find_earlier_lookup, write_lookup, write_touched
 from webemu.index.manifest import FORMAT, Manifest, hash_contents, read_manifest, set_current, write_manifest
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
@@ -39,6 +39,7 @@ from webemu.index.removal.sweep import sweep_collection
 from webemu.index.signals.anchors import gather_anchors
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import MEMBERS, write_clusters, write_members
+from webemu.index.signals.earlier_anchors import find_earlier_anchors, keep_anchors
 from webemu.index.signals.hosts import HOST_NAME_SQL, hash_ranks, write_priors
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
@@ -72,12 +73,16 @@ class CatalogCounts(NamedTuple):
 
     pages: dict[int, int]
     """Number of pages of each source."""
-    contents: dict[int, tuple[int, ...]]
+    contents: dict[int, tuple[int, int]]
     """Hash of what was read from each source, and hash of the links to its pages."""
     ranks: str
     """Hash of the host ranks that were imported; empty if none were."""
     removals: str = ""
     """Hash of what was removed from the collection; empty if nothing was."""
+
+    def source_contents(self) -> dict[int, int]:
+        """Return the hash of what was read from each source, by id in order."""
+        return {source: content for source, (content, _) in sorted(self.contents.items())}
 
 
 def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> CatalogCounts:
@@ -88,13 +93,16 @@ def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> 
     sweep_collection(collection)
     drop_unindexable(collection)
     with Catalog(collection, read_only=True) as catalog:
-        sources = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
+        sources = catalog.db.execute("SELECT source_id, coalesce(pages, 0), content_hash FROM sources").fetchall()
+        pages = {source: count for source, count, _ in sources}
+        source_contents = {source: content for source, _, content in sources}
         ranks = hash_ranks(catalog.db)
-        links = gather_anchors(catalog.db, anchors, leave_out)
-    contents: dict[int, tuple[int, ...]]
-    contents = {source: (content, links.get(source, 0)) for source, _, content in sources}
-    pages_by_source = {source: pages or 0 for source, pages, _ in sources}
-    return CatalogCounts(pages_by_source, contents, ranks, read_rules(collection).digest())
+        earlier = None
+        if leave_out == "false":
+            earlier = find_earlier_anchors(collection, hash_sources(SHARD_SOURCES), source_contents, pages)
+        links = gather_anchors(catalog.db, anchors, leave_out, earlier)
+    contents = {source: (content, links.get(source, 0)) for source, content in source_contents.items()}
+    return CatalogCounts(pages, contents, ranks, read_rules(collection).digest())
 
 
 def build_snapshot(
@@ -111,6 +119,8 @@ def build_snapshot(
     try:
         counts = count_catalog(collection, anchors, held_out_sql("c.url") if hold_out else "false")
         snapshot = build_from_counts(BuildInputs(collection, collection, anchors, weights), counts, workers, progress)
+        if not hold_out:
+            keep_anchors(collection, anchors, hash_sources(SHARD_SOURCES), counts.source_contents())
     finally:
         anchors.unlink(missing_ok=True)
     set_current(collection, snapshot)
@@ -234,8 +244,13 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     homes = [inputs.home / "shards" / shard.id for shard in shards_built]
     segments = unite_indexes([home / "text" for home in homes], temporary / "text")
     bases = [sum(shard.pages for shard in shards_built[:i]) for i in range(len(shards_built))]
+    builder = hash_sources(SNAPSHOT_SOURCES)
+    contents = counts.source_contents()
+    earlier = None
+    if inputs.partition == UNPARTITIONED:  # captures of a partition name pages of others, which new sources renumber
+        earlier = find_earlier_lookup(inputs.home / "snapshots", builder, contents)
     with Catalog(inputs.collection, read_only=True) as catalog:
-        paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition)
+        paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition, earlier)
         _prepare_features(catalog.db)
         write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
         write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
@@ -243,14 +258,14 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         write_titles(temporary / TITLES_FOLDER, titles)
         sizes = [shard.documents for shard in shards_built]
         write_words(temporary / WORDS_FILE, titles, sample_texts(list(zip(homes, sizes, strict=True))))
-        captures = _query_int(catalog.db, "SELECT count(*) FROM served")
+        docs = _query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
         surts = stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
         rows, pairs = _capture_rows(catalog.db), PairSorter(catalog.db)
         exchanges = _query_int(catalog.db, f"SELECT count(*) FROM ({_EXCHANGES})") // 2
         exchange_rows = stream_rows(catalog.db, _EXCHANGES)
-        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, exchange_rows, pairs)
+        lookup = write_lookup(temporary / LOOKUP_FILE, rows, surts, exchange_rows, pairs, earlier)
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,
@@ -260,11 +275,14 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         sources=len(counts.pages),
         documents=sum(shard.documents for shard in shards_built),
         pages=sum(shard.pages for shard in shards_built),
-        captures=captures,
-        urls=urls,
-        hosts=hosts,
+        captures=lookup.captures,
+        urls=lookup.urls,
+        hosts=lookup.hosts,
         exchanges=exchanges,
         files=_payload_paths(inputs, paths),
+        source_ids=tuple(contents),
+        source_contents=tuple(contents.values()),
+        docs=docs,
         names=_make_distinct([name for name, *_ in archives]),
         crawls=tuple(crawl for _, crawl, *_ in archives),
         spans=tuple((first, last) for *_, first, last in archives),
@@ -272,6 +290,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         weights=asdict(inputs.weights),
         contents=tuple(hash_contents(home) for home in homes),
         redacted=redacted,
+        builder=builder,
         removals=counts.removals,
     )
     write_manifest(temporary, manifest)
@@ -280,7 +299,11 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
 
 
 def _resolve_captures(
-    db: duckdb.DuckDBPyConnection, shards_built: list[shards.Shard], bases: list[int], partition: Partition
+    db: duckdb.DuckDBPyConnection,
+    shards_built: list[shards.Shard],
+    bases: list[int],
+    partition: Partition,
+    earlier: EarlierLookup | None,
 ) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
     db.execute("SET threads = 2")  # each thread takes a share of the memory limit
@@ -295,9 +318,18 @@ def _resolve_captures(
         db.execute("INSERT INTO file_of VALUES (?, ?)", [source, number])
         paths.append(path)
     db.execute(f"CREATE OR REPLACE TEMP MACRO is_inside(url) AS {partition.membership_sql('url')}")
+    write_touched(db, earlier)
     db.execute(files("webemu.index").joinpath("resolve.sql").read_text())
     db.execute(partition.remote_docs_sql())
     return paths
+
+
+def _query_docs(db: duckdb.DuckDBPyConnection, sources: list[int]) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """Return the runs of pages of each source (`Manifest.docs`)."""
+    runs: dict[int, list[tuple[int, int]]] = {source: [] for source in sources}
+    for source, place, doc in stream_rows(db, _DOCS):
+        runs[source].append((place, doc))
+    return tuple(tuple(of_source) for of_source in runs.values())
 
 
 def _query_int(db: duckdb.DuckDBPyConnection, sql: str) -> int:
@@ -318,7 +350,7 @@ WITH ordered AS (
   FROM (SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures))
 SELECT since, CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
        (coalesce(p.published, c.fetch_time::DATE) - DATE '1970-01-01')::INTEGER AS day, number::UINTEGER AS domain,
-       cluster, place::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host,
+       cluster, ordered.place::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host,
        coalesce(address(c.url_path, c.url_query), 0)::FLOAT AS address, coalesce(quality(p), 1)::FLOAT AS quality
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
 JOIN ordered USING (source_id, warc_record_offset) JOIN cluster_of USING (text_hash)
@@ -337,12 +369,17 @@ def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(QUALITY)
 
 
+_DOCS = """
+SELECT source_id, place, doc FROM doc_of
+QUALIFY doc - place IS DISTINCT FROM lag(doc - place) OVER (PARTITION BY source_id ORDER BY place)
+ORDER BY source_id, place
+"""
+"""Query of the first page of each run of pages with consecutive places and dense ids."""
 _CAPTURES = """
-SELECT url, head_file.file, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
-       coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, file_of.file, s.warc_record_offset,
-       length, coalesce(d.doc, e.doc, -1), coalesce(declared, ''), coalesce(languages, '')
-FROM served s JOIN file_of USING (source_id)
-LEFT JOIN file_of AS head_file ON head_file.source_id = head_source
+SELECT url, head_source, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
+       coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, s.source_id, s.warc_record_offset,
+       length, coalesce(d.place, e.doc, -1), coalesce(declared, ''), coalesce(languages, '')
+FROM served s
 LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.warc_record_offset
 LEFT JOIN doc_elsewhere e ON e.source_id = s.source_id AND e.warc_record_offset = s.warc_record_offset
 ORDER BY url, time, kind = 'response', own_source, own_offset
@@ -352,10 +389,10 @@ ORDER BY url, time, kind = 'response', own_source, own_offset
 _EXCHANGES = """
 SELECT key, c.url, floor(epoch(c.fetch_time))::BIGINT, c.fetch_status, coalesce(c.content_mime_detected, ''),
        coalesce(c.content_charset, ''), coalesce(c.content_digest, ''), coalesce(c.fetch_redirect, ''),
-       coalesce(c.content_truncated, ''), c.warc_record_type, file_of.file, c.warc_record_offset, c.warc_record_length,
-       coalesce(d.doc, -1), coalesce(c.content_mime_type, ''), coalesce(c.content_languages, '')
+       coalesce(c.content_truncated, ''), c.warc_record_type, c.source_id, c.warc_record_offset, c.warc_record_length,
+       coalesce(d.place, -1), coalesce(c.content_mime_type, ''), coalesce(c.content_languages, '')
 FROM (SELECT source_id, warc_record_offset, unnest([exact_key, near_key]) AS key FROM exchanges) x
-JOIN captures c USING (source_id, warc_record_offset) JOIN file_of ON file_of.source_id = x.source_id
+JOIN captures c USING (source_id, warc_record_offset)
 LEFT JOIN doc_of d ON d.source_id = x.source_id AND d.warc_record_offset = x.warc_record_offset
 WHERE c.fetch_status > 0 AND c.warc_record_type = 'response' AND is_inside(c.url)
 ORDER BY key, c.fetch_time, x.source_id, x.warc_record_offset
@@ -365,5 +402,5 @@ ORDER BY key, c.fetch_time, x.source_id, x.warc_record_offset
 
 def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
     """Yield the rows of `write_lookup`, ordered by URL and time."""
-    for url, file, offset, length, *capture_fields in stream_rows(db, _CAPTURES):
-        yield url, (None if file is None else [file, offset, length]), *capture_fields
+    for url, source, offset, length, *capture_fields in stream_rows(db, _CAPTURES):
+        yield url, (None if source is None else [source, offset, length]), *capture_fields

@@ -22,7 +22,7 @@ def holds_removed(collection: Path, manifest: Manifest, rules: Rules) -> bool:
         return False
     if rules.sources & set(sources_of(collection, manifest)):
         return True
-    lookup = Lookup(collection / "snapshots" / manifest.id / LOOKUP_FILE, list(manifest.files))
+    lookup = Lookup(collection / "snapshots" / manifest.id / LOOKUP_FILE, manifest.source_docs())
     if any(next(lookup.listing(start, start + _LAST_CHARACTER), None) for start in rules.prefixes):
         return True
     if any(next(lookup.listing(surt, surt + "\0"), None) for surt in rules.surts):

@@ -8,13 +8,16 @@ targets (next, previous, contents) says little about each, so its vote is divide
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
+import pyarrow as pa
+
+from webemu.index.query_rows import stream_rows
+from webemu.index.signals.earlier_anchors import TABLES, EarlierAnchors, select_recounted
 
 MAX_TEXTS_PER_PAGE = 12
 """Texts of a page that are kept, the heaviest ones."""
@@ -41,7 +44,7 @@ CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(
 # most of the work. MD5, since DuckDB's hash() is the same for "marisa n. dellano" and "marisa r. dellaro".
 _TEXTS = """
 CREATE OR REPLACE TEMP TABLE anchor_texts AS
-WITH anchors AS (SELECT DISTINCT anchor FROM links),
+WITH anchors AS (SELECT DISTINCT anchor FROM {links}),
      texts AS (SELECT anchor, trim(left(anchor, {max_text})) AS text FROM anchors
                WHERE regexp_matches(anchor, '\\pL'))
 SELECT anchor, md5_number_lower(lower(text)) AS word, text, row_number() OVER (ORDER BY text) AS number FROM texts
@@ -52,14 +55,14 @@ WITH linking AS (SELECT source_id, warc_record_offset, md5_number_lower(url) AS 
                         md5_number_lower(url_host_registered_domain) AS domain
                  FROM captures c WHERE url_host_registered_domain IS NOT NULL AND NOT ({leave_out}))
 SELECT page, domain, a.target, word, number, contains(lower(l.rel), 'nofollow') AS nofollow
-FROM links l JOIN linking USING (source_id, warc_record_offset)
+FROM {links} l JOIN linking USING (source_id, warc_record_offset)
 JOIN anchor_texts t ON t.anchor = l.anchor JOIN anchor_asked a ON a.link = l.target
 """
 # Separate statements: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
 _PLACES = """
 CREATE OR REPLACE TEMP TABLE anchor_places AS
 SELECT url, min(url_host_registered_domain) AS domain
-FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable GROUP BY url
+FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable AND {is_counted} GROUP BY url
 """
 _NEARBY = """
 CREATE OR REPLACE TEMP TABLE anchor_nearby AS
@@ -67,7 +70,7 @@ SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
 """
 _WANTED_TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_asked AS
-WITH linked AS (SELECT DISTINCT target AS link FROM links),
+WITH linked AS (SELECT DISTINCT target AS link FROM {links}),
      asked AS (SELECT link, split_part(link, '#', 1) AS url FROM linked),
      moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
                WHERE fetch_redirect IS NOT NULL GROUP BY url)
@@ -111,8 +114,15 @@ QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {p
 _WRITE = """
 COPY (SELECT source_id, warc_record_offset, t.text, weight
       FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON md5_number_lower(url) = page
-      WHERE searchable AND weight > 0 ORDER BY source_id, warc_record_offset, weight DESC, t.text)
+      WHERE searchable AND weight > 0 {earlier_rows}
+      ORDER BY source_id, warc_record_offset, weight DESC, text)
 TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
+"""
+_EARLIER_ROWS = """
+UNION ALL
+SELECT source_id, warc_record_offset, text, weight FROM read_parquet('{earlier_path}')
+WHERE (source_id, warc_record_offset) NOT IN (
+  SELECT (source_id, warc_record_offset) FROM pages WHERE url IN (SELECT url FROM anchor_recounted))
 """
 
 
@@ -122,14 +132,26 @@ FROM read_parquet('{path}') GROUP BY source_id
 """
 
 
-def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") -> dict[int, int]:
+# Not with `pyarrow.parquet.read_table`, which imports pandas where that is installed: a second for each worker.
+_OF_SPANS = """
+SELECT a.source_id, warc_record_offset, text, weight
+FROM read_parquet('{path}') a JOIN spans s
+  ON a.source_id = s.source_id AND warc_record_offset >= first AND warc_record_offset < last
+ORDER BY a.source_id, warc_record_offset, weight DESC, text
+"""
+
+
+def gather_anchors(
+    db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false", earlier: EarlierAnchors | None = None
+) -> dict[int, int]:
     """Write the link texts of every searchable page to a Parquet file; return a hash per source.
 
-    `leave_out` is an SQL condition on `c.url`, the linking page: links of pages that meet it do not count.
+    - leave_out: SQL condition on `c.url`, the linking page: links of pages that meet it do not count
+    - earlier: link texts of some of the sources, counted with the same `leave_out`
     """
-    values = {
+    values: dict[str, object] = {
         "leave_out": leave_out,
-        "path": str(path).replace("'", "''"),
+        "path": _quote(path),
         "max_text": MAX_TEXT_CHARACTERS,
         "max_targets": MAX_TARGETS,
         "nofollow": NOFOLLOW_VOTE,
@@ -140,6 +162,11 @@ def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "
         "SET preserve_insertion_order = false"
     )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
+    values |= {"links": "links", "is_counted": "true", "earlier_rows": ""}
+    if earlier:
+        select_recounted(db, earlier.sources, values)
+        values |= {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
+        values["earlier_rows"] = _EARLIER_ROWS.format(earlier_path=_quote(earlier.path))
     for statement in (_TEXTS, _WANTED_TARGETS, _LINKS, _PLACES, _NEARBY, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
@@ -147,15 +174,25 @@ def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
     db.execute(_WRITE.format(**values))
-    for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes"):
-        db.execute(f"DROP TABLE anchor_{table}")
+    for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes", *TABLES):
+        db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
 
-def read_anchors(path: Path, source: int, start: int, end: int) -> Iterator[tuple[int, LinkTexts]]:
-    """Yield (warc_record_offset, link texts) of the pages of a source, by offset, from `start` to before `end`."""
-    part = [("source_id", "=", source), ("warc_record_offset", ">=", start), ("warc_record_offset", "<", end)]
-    table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=part)
-    columns = (table[name].to_pylist() for name in table.column_names)
-    for offset, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
-        yield offset, [(text, weight) for _, text, weight in rows]
+def _quote(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def read_anchors(path: Path, spans: Sequence[tuple[int, int, int]]) -> dict[tuple[int, int], LinkTexts]:
+    """Return the link texts of pages by (source_id, warc_record_offset), as `gather_anchors` wrote them.
+
+    `spans` are (source id, first offset, end offset) of the pages.
+    """
+    columns = (pa.array([span[part] for span in spans], pa.int64()) for part in range(3))
+    with duckdb.connect() as db:
+        db.register("spans", pa.table(dict(zip(("source_id", "first", "last"), columns, strict=True))))
+        rows = stream_rows(db, _OF_SPANS.format(path=_quote(path)))
+        return {
+            page: [(text, weight) for *_, text, weight in of_page]
+            for page, of_page in groupby(rows, key=itemgetter(0, 1))
+        }

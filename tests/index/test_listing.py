@@ -8,7 +8,7 @@ from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 from webemu.index import files as files_module
-from webemu.index import lookup
+from webemu.index import lookup_writer
 from webemu.index.files import WarcFilePool
 from webemu.index.lookup import MAX_SURT
 from webemu.index.open import open_world
@@ -37,7 +37,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     write(folder / "one" / "crawl.warc.gz", records)
     write(folder / "two" / "crawl.warc.gz", [AGAIN])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "BATCH_PAIRS", 5)  # written in many transactions
+        patch.setattr(lookup_writer, "BATCH_PAIRS", 5)  # written in many transactions
         ingest(folder / "c", folder / "one" / "crawl.warc.gz", folder / "two" / "crawl.warc.gz")
     return open_world(folder / "c")
 

@@ -76,8 +76,9 @@ def called(collection: Path, folder: Path, leave_out: str = "false") -> dict[str
         urls = dict(catalog.db.execute("SELECT warc_record_offset, url FROM pages").fetchall())
     return {
         urls[offset]: {text: round(weight, 3) for text, weight in texts}
-        for source in anchor_rows
-        for offset, texts in anchors.read_anchors(folder / "anchors.parquet", source, 0, END_OFFSET)
+        for (_, offset), texts in anchors.read_anchors(
+            folder / "anchors.parquet", [(source, 0, END_OFFSET) for source in anchor_rows]
+        ).items()
     }
 
 

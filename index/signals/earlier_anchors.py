@@ -1,0 +1,161 @@
+"""Keeps the link texts of the last build, so that the next one counts only those anew that further sources change.
+
+Further sources change the texts of a page in three ways: they link to it, they change which page a link leads to (the
+page or a redirect to it is new), or one of their domains gives a text to more targets, which divides its vote.
+`select_recounted` finds all such pages, or more, with the links that their texts are counted from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from webemu.index.digests import find_damage, hash_file
+
+FILE = "link_texts.parquet"
+"""Name of the kept file in a collection folder."""
+_DESCRIPTION = "link_texts.json"
+MIN_SHARE = 0.75
+"""Share of all pages from which link texts are built upon: if more pages are new, counting all costs less."""
+
+
+class EarlierAnchors(NamedTuple):
+    """Link texts that were counted when there were fewer sources."""
+
+    path: Path
+    sources: tuple[int, ...]
+
+
+def keep_anchors(collection: Path, path: Path, builder: str, contents: Mapping[int, int]) -> None:
+    """Move a file of link texts to where the next build finds it.
+
+    - builder: hash of the code that counted
+    - contents: `content_hash` of the catalog by source
+    """
+    values = {"builder": builder, "hash": f"{hash_file(path):016x}", "sources": list(contents.items())}
+    description = path.with_suffix(".json")
+    description.write_text(json.dumps(values))
+    path.replace(collection / FILE)  # killed in between, the two do not match, and all is counted anew
+    description.replace(collection / _DESCRIPTION)
+
+
+def find_earlier_anchors(
+    collection: Path, builder: str, contents: Mapping[int, int], pages: Mapping[int, int]
+) -> EarlierAnchors | None:
+    """Return the kept link texts if they are intact and of some of these sources, with most of the pages.
+
+    `pages` has the number of pages of each source; the other arguments are those of `keep_anchors`.
+    """
+    try:
+        values = json.loads((collection / _DESCRIPTION).read_text())
+        sources = {int(source): int(content) for source, content in values["sources"]}
+        is_usable = values["builder"] == builder and not find_damage(collection, {FILE: str(values["hash"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not sources or not is_usable or any(contents.get(source) != content for source, content in sources.items()):
+        return None
+    if sum(pages[source] for source in sources) < MIN_SHARE * sum(pages.values()):
+        return None
+    return EarlierAnchors(collection / FILE, tuple(sources))
+
+
+# URLs of one loose form are of one host, so that the form, which is dear, is made of the URLs of few hosts only. Hosts
+# that cannot be told are `*`, which is always looked at.
+_HOSTS = r"""
+CREATE OR REPLACE TEMP MACRO anchor_raw_host(url) AS
+  CASE WHEN starts_with(url, 'http://') OR starts_with(url, 'https://') THEN split_part(url, '/', 3) ELSE '*' END;
+CREATE OR REPLACE TEMP MACRO anchor_plain_host(raw) AS
+  CASE WHEN regexp_matches(raw, ':$|^(?i:www\d{{0,3}}\.)?$') THEN '*'
+       ELSE regexp_replace(lower(raw), '^www\d{{0,3}}\.', '') END;
+CREATE OR REPLACE TEMP MACRO anchor_word(anchor) AS lower(trim(left(anchor, {max_text})));
+CREATE OR REPLACE TEMP MACRO anchor_url(target) AS split_part(target, '#', 1);
+CREATE OR REPLACE TEMP TABLE anchor_linked AS
+SELECT target, anchor_url(target) AS url, anchor_raw_host(anchor_url(target)) AS raw
+FROM (SELECT DISTINCT target FROM links);
+CREATE OR REPLACE TEMP TABLE anchor_raw_hosts AS
+SELECT raw, anchor_plain_host(raw) AS host FROM (SELECT DISTINCT raw FROM anchor_linked);
+"""
+_ADDED = """
+CREATE OR REPLACE TEMP TABLE anchor_keys AS
+SELECT DISTINCT anchor_loose(url) AS key FROM captures WHERE source_id NOT IN (FROM anchor_earlier);
+CREATE OR REPLACE TEMP TABLE anchor_linking AS
+SELECT source_id, warc_record_offset, url_host_registered_domain AS domain FROM captures c
+WHERE NOT ({leave_out}) AND url_host_registered_domain IN (
+  SELECT url_host_registered_domain FROM captures WHERE source_id NOT IN (FROM anchor_earlier));
+CREATE OR REPLACE TEMP TABLE anchor_given AS
+SELECT domain, anchor_word(anchor) AS word, target, source_id NOT IN (FROM anchor_earlier) AS is_added
+FROM links JOIN anchor_linking USING (source_id, warc_record_offset);
+"""
+# A text that had too many targets before has too many now: it counts as little as before.
+_NEWLY_GIVEN = """
+CREATE OR REPLACE TEMP TABLE anchor_changed AS
+SELECT DISTINCT target FROM anchor_given JOIN (
+  SELECT domain, word FROM anchor_given GROUP BY ALL
+  HAVING bool_or(is_added) AND count(DISTINCT target) FILTER (NOT is_added) <= {max_targets}) USING (domain, word);
+"""
+_TARGETS_OF_KEYS = """
+CREATE OR REPLACE TEMP TABLE anchor_moving AS
+SELECT DISTINCT url FROM captures
+WHERE fetch_redirect IS NOT NULL AND anchor_loose(fetch_redirect) IN (SELECT key FROM anchor_keys);
+CREATE OR REPLACE TEMP TABLE anchor_hosts AS
+SELECT '*' AS host UNION SELECT split_part(key, '/', 1) FROM anchor_keys
+UNION SELECT anchor_plain_host(anchor_raw_host(url)) FROM anchor_moving;
+CREATE OR REPLACE TEMP TABLE anchor_near AS
+SELECT target, url FROM anchor_linked WHERE raw IN (
+  SELECT raw FROM anchor_raw_hosts WHERE host IN (SELECT host FROM anchor_hosts));
+INSERT INTO anchor_changed SELECT target FROM anchor_near
+WHERE (anchor_loose(url) IN (SELECT key FROM anchor_keys) OR url IN (SELECT url FROM anchor_moving))
+  AND target NOT IN (SELECT target FROM anchor_changed);
+"""
+_RECOUNTED = """
+CREATE OR REPLACE TEMP TABLE anchor_keys AS
+WITH changed AS (SELECT DISTINCT anchor_url(target) AS url FROM anchor_changed)
+SELECT anchor_loose(url) AS key FROM changed
+UNION
+SELECT anchor_loose(fetch_redirect) FROM captures
+WHERE fetch_redirect IS NOT NULL AND url IN (SELECT url FROM changed);
+CREATE OR REPLACE TEMP TABLE anchor_hosts AS SELECT '*' AS host UNION SELECT split_part(key, '/', 1) FROM anchor_keys;
+CREATE OR REPLACE TEMP TABLE anchor_recounted AS
+SELECT DISTINCT url FROM pages
+WHERE searchable AND anchor_plain_host(anchor_raw_host(url)) IN (SELECT host FROM anchor_hosts)
+  AND anchor_loose(url) IN (SELECT key FROM anchor_keys);
+CREATE OR REPLACE TEMP TABLE anchor_keys AS SELECT DISTINCT anchor_loose(url) AS key FROM anchor_recounted;
+CREATE OR REPLACE TEMP TABLE anchor_changed (target VARCHAR);
+"""
+_NEEDED = """
+CREATE OR REPLACE TEMP TABLE anchor_needed AS SELECT * FROM links WHERE target IN (SELECT target FROM anchor_changed);
+CREATE OR REPLACE TEMP TABLE anchor_given AS
+SELECT DISTINCT url_host_registered_domain AS domain, anchor_word(anchor) AS word
+FROM anchor_needed JOIN captures c USING (source_id, warc_record_offset)
+WHERE url_host_registered_domain IS NOT NULL AND NOT ({leave_out});
+CREATE OR REPLACE TEMP TABLE anchor_linking AS
+SELECT source_id, warc_record_offset, url_host_registered_domain AS domain FROM captures c
+WHERE NOT ({leave_out}) AND url_host_registered_domain IN (SELECT domain FROM anchor_given);
+INSERT INTO anchor_needed
+SELECT l.source_id, l.warc_record_offset, target, anchor, rel
+FROM links l JOIN anchor_linking g USING (source_id, warc_record_offset)
+WHERE target NOT IN (SELECT target FROM anchor_changed)
+  AND (domain, anchor_word(anchor)) IN (SELECT (domain, word) FROM anchor_given);
+"""
+TABLES = (
+    *("earlier", "linked", "raw_hosts", "hosts", "keys", "linking"),
+    *("given", "changed", "moving", "near", "recounted", "needed"),
+)
+"""Temporary tables that `select_recounted` leaves, without their prefix."""
+
+
+def select_recounted(db: duckdb.DuckDBPyConnection, sources: tuple[int, ...], values: Mapping[str, object]) -> None:
+    """Create the temporary tables anchor_recounted(url), the pages whose link texts further sources may change, and
+    anchor_needed, the rows of `links` that their texts are counted from.
+
+    - sources: ids of those that were there before
+    - values: `max_text`, `max_targets` and `leave_out` of `webemu.index.signals.anchors`, which defines anchor_loose
+    """
+    steps = _HOSTS + _ADDED + _NEWLY_GIVEN + _TARGETS_OF_KEYS + _RECOUNTED + _TARGETS_OF_KEYS + _NEEDED
+    db.execute("CREATE OR REPLACE TEMP TABLE anchor_earlier (source_id BIGINT)")
+    db.execute("INSERT INTO anchor_earlier SELECT unnest($1::BIGINT[])", [list(sources)])
+    db.execute(steps.format(**values))

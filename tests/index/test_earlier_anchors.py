@@ -1,0 +1,189 @@
+"""Link texts that build upon those of fewer sources are those of all sources counted at once."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from tests.crawls import CaptureSpec, html, ingest, write
+from webemu.index import snapshot as snapshots
+from webemu.index.manifest import current_id
+from webemu.index.signals import anchors, earlier_anchors
+from webemu.index.signals.anchors import gather_anchors
+from webemu.index.signals.earlier_anchors import (
+    FILE,
+    EarlierAnchors,
+    find_earlier_anchors,
+    keep_anchors,
+    select_recounted,
+)
+
+HOSTS = ("a.org", "www.a.org", "WWW2.A.org", "b.net", "sub.b.net", "c.com", "")
+PATHS = ("", "/", "//", "/x", "/x/", "/X", "/x/index.html", "/index.php", "/y?q=1", "/z", "/z/default.asp/")
+SCHEMES = ("http://", "https://", "https://", "HTTP://", "ftp://", "http://ftp://", "dns:", "")
+TEXTS = ("Next", "next", " next ", "The Bridge", "the bridge", "1", "→", "x" * 99, "x" * 100, "About us", "Map")
+SOURCES = 6
+
+
+def create_tables(db: duckdb.DuckDBPyConnection) -> None:
+    """Create the columns of the catalog that link texts are made of."""
+    columns = "source_id BIGINT, warc_record_offset BIGINT"
+    domain = "url_host_registered_domain VARCHAR"
+    db.execute(f"CREATE TABLE captures ({columns}, url VARCHAR, {domain}, fetch_redirect VARCHAR)")
+    db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
+    db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
+
+
+def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
+    """Return a catalog with what link texts are made of: few URLs in many spellings."""
+    db = duckdb.connect()
+    db.execute("SET threads = 1")
+
+    def draw_url() -> str:
+        return random.choice(SCHEMES if random.random() < 0.3 else SCHEMES[:2]) + random.choice(HOSTS) + draw_path()
+
+    def draw_path() -> str:
+        return random.choice(PATHS)
+
+    def domain_of(url: str) -> str | None:
+        return next((name for name in ("a.org", "b.net", "c.com") if name in url.lower()), None)
+
+    columns = "source_id BIGINT, warc_record_offset BIGINT"
+    db.execute(
+        f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
+    )
+    db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
+    db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
+    captures: list[tuple[Any, ...]] = []
+    pages: list[tuple[Any, ...]] = []
+    links: list[tuple[Any, ...]] = []
+    for source in range(SOURCES):
+        for offset in range(random.randint(1, 8)):
+            url = draw_url()
+            is_redirect = random.random() < 0.25
+            captures.append((source, offset, url, domain_of(url), draw_url() if is_redirect else None))
+            if is_redirect:
+                continue
+            pages.append((source, offset, url, random.random() < 0.8))
+            for _ in range(random.randint(0, 6)):
+                target = draw_url() + random.choice(("", "", "#top"))
+                links.append((source, offset, target, random.choice(TEXTS), random.choice(("", "", "nofollow"))))
+    for table, rows in (("captures", captures), ("pages", pages), ("links", links)):
+        if rows:
+            db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return db
+
+
+def restrict(db: duckdb.DuckDBPyConnection, sources: list[int]) -> duckdb.DuckDBPyConnection:
+    """Return a catalog of some of the sources."""
+    part = duckdb.connect()
+    for table in ("captures", "pages", "links"):
+        rows = db.sql(f"SELECT * FROM {table} WHERE source_id IN $1", params=[sources]).to_arrow_table()
+        part.register("restricted_rows", rows)
+        part.execute(f"CREATE TABLE {table} AS SELECT * FROM restricted_rows")
+        part.unregister("restricted_rows")
+    return part
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_built_upon_earlier_ones_are_those_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    random = Random(seed)
+    monkeypatch.setattr(anchors, "MAX_TARGETS", random.choice((1, 2, 3, 20)))
+    monkeypatch.setattr(anchors, "MAX_TEXTS_PER_PAGE", random.choice((2, 12)))
+    leave_out = random.choice(("false", "contains(c.url, '/x')"))
+    db = make_catalog(random)
+    expected = gather_anchors(db, tmp_path / "whole", leave_out)
+    for number in range(3):
+        sources = sorted(random.sample(range(SOURCES), random.choice((1, 3, SOURCES - 1, SOURCES - 1))))
+        earlier = tmp_path / f"earlier{number}"
+        gather_anchors(restrict(db, sources), earlier, leave_out)
+        grown = tmp_path / f"grown{number}"
+        assert gather_anchors(db, grown, leave_out, EarlierAnchors(earlier, tuple(sources))) == expected
+        assert pq.read_table(grown).to_pylist() == pq.read_table(tmp_path / "whole").to_pylist()
+
+
+def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
+    db = duckdb.connect()
+    columns = "source_id BIGINT, warc_record_offset BIGINT"
+    db.execute(
+        f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
+    )
+    db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
+    db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
+    for source, site in ((1, "a.org"), (2, "b.net")):
+        for offset in range(50):
+            url = f"https://{site}/{offset}"
+            db.execute("INSERT INTO captures VALUES (?, ?, ?, ?, NULL)", [source, offset, url, site])
+            db.execute("INSERT INTO pages VALUES (?, ?, ?, true)", [source, offset, url])
+            target = f"https://{site}/{(offset + 1) % 50}"
+            db.execute("INSERT INTO links VALUES (?, ?, ?, ?, '')", [source, offset, target, f"part {offset}"])
+    db.execute("INSERT INTO links VALUES (2, 0, 'https://a.org/7', 'the seventh', '')")
+    values: dict[str, object] = {"max_text": 80, "max_targets": 20, "leave_out": "false"}
+    db.execute(anchors._LOOSE)
+    select_recounted(db, (1,), values)
+    recounted = {url for (url,) in db.execute("SELECT url FROM anchor_recounted").fetchall()}
+    assert recounted == {"https://a.org/7", *(f"https://b.net/{offset}" for offset in range(50))}
+    needed = db.execute("SELECT source_id, anchor FROM anchor_needed WHERE source_id = 1").fetchall()
+    assert needed == [(1, "part 6")]
+
+
+def test_kept_texts_are_used_only_for_what_they_were_counted_from(tmp_path: Path) -> None:
+    def keep() -> Path:
+        path = tmp_path / ".anchors.1.parquet"
+        path.write_bytes(b"rows")
+        keep_anchors(tmp_path, path, "code", {1: 10, 2: -20})
+        assert not path.exists()
+        return tmp_path / FILE
+
+    kept_file = keep()
+    pages = {1: 5, 2: 5, 3: 1}
+    grown = {1: 10, 2: -20, 3: 30}
+    assert find_earlier_anchors(tmp_path, "code", grown, pages) == EarlierAnchors(kept_file, (1, 2))
+    assert find_earlier_anchors(tmp_path, "other code", grown, pages) is None
+    assert find_earlier_anchors(tmp_path, "code", {1: 10, 2: -21, 3: 30}, pages) is None
+    assert find_earlier_anchors(tmp_path, "code", {1: 10, 3: 30}, pages) is None
+    assert find_earlier_anchors(tmp_path, "code", grown, {1: 5, 2: 5, 3: 10}) is None
+    kept_file.write_bytes(b"ROWS")
+    assert find_earlier_anchors(tmp_path, "code", grown, pages) is None
+    keep()
+    (tmp_path / "link_texts.json").write_text("[]")
+    assert find_earlier_anchors(tmp_path, "code", grown, pages) is None
+    assert find_earlier_anchors(tmp_path / "none", "code", grown, pages) is None
+
+
+def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recounts: list[tuple[int, ...]] = []
+    select = earlier_anchors.select_recounted
+
+    def spy(db: duckdb.DuckDBPyConnection, sources: tuple[int, ...], values: dict[str, object]) -> None:
+        recounts.append(sources)
+        select(db, sources, values)
+
+    monkeypatch.setattr(anchors, "select_recounted", spy)
+    story = "What is said about boats, bridges and the price of bread in this town. " * 9
+    big = [
+        CaptureSpec(
+            f"https://a.org/{number}", html(f"Page {number}", f'{story}<a href="/{number - 1}">Page before</a>')
+        )
+        for number in range(1, 9)
+    ]
+    link = '<a href="https://www.a.org/3/">the third of them</a>'
+    files = [
+        write(tmp_path / "big.warc.gz", big),
+        write(tmp_path / "small.warc.gz", [CaptureSpec("https://b.net/", html("Links", story + link))]),
+    ]
+    for file in files:
+        ingest(tmp_path / "grown", file)
+    assert len(recounts) == 1
+    monkeypatch.setattr(snapshots, "find_earlier_anchors", lambda *_: None)
+    ingest(tmp_path / "whole", *files)
+    assert len(recounts) == 1
+    assert current_id(tmp_path / "grown") == current_id(tmp_path / "whole")
+    rows = [pq.read_table(tmp_path / name / FILE).to_pylist() for name in ("grown", "whole")]
+    assert rows[0] == rows[1]
+    assert any(row["text"] == "the third of them" for row in rows[0])
