@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -32,12 +31,11 @@ from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.rank import Weights
 from webemu.index.records import analyze_text, encode_record
 from webemu.index.signals.anchors import LinkTexts, read_anchors
+from webemu.index.source_classes import group_by_class
 from webemu.index.text import IndexEntry, write_index
 
 SHARD_PAGES = 100_000
 """Pages of a shard at most."""
-CLASS_PAGES = (100, 10_000)
-"""Pages from which a source is of the next class of size."""
 END_OFFSET = 2**62
 """An offset beyond the end of every file."""
 
@@ -87,8 +85,7 @@ def group_sources(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tu
         high = [s for s in sources if s >> bit & 1]
         return split_by_bit(low, bit - 1) + split_by_bit(high, bit - 1)
 
-    classes = [[s for s in sorted(pages) if bisect_right(CLASS_PAGES, pages[s]) == number] for number in range(3)]
-    return [group for sources in classes for group in split_by_bit(sources, 62)]
+    return [group for sources in group_by_class(pages) for group in split_by_bit(sources, 62)]
 
 
 def split_oversized(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],

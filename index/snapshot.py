@@ -99,7 +99,7 @@ def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> 
         ranks = hash_ranks(catalog.db)
         earlier = None
         if leave_out == "false":
-            earlier = find_earlier_anchors(collection, hash_sources(SHARD_SOURCES), source_contents, pages)
+            earlier = find_earlier_anchors(collection, hash_sources(SHARD_SOURCES), source_contents)
         links = gather_anchors(catalog.db, anchors, leave_out, earlier)
     contents = {source: (content, links.get(source, 0)) for source, content in source_contents.items()}
     return CatalogCounts(pages, contents, ranks, read_rules(collection).digest())

@@ -4,11 +4,16 @@ Collected once from the whole catalog before shards are built, into a Parquet fi
 (ordered by source_id, warc_record_offset, weight, text). A text has one vote per linking domain, however many of its
 pages use it; inside the page's own domain it weighs more, the more pages use it. A text that one domain gives to many
 targets (next, previous, contents) says little about each, so its vote is divided by the number of targets.
+
+The texts of a source's pages are counted over the sources of its class of size and of larger ones
+(`webemu.index.source_classes`), as if there were no others. So a file of three pages changes no page of a file of
+thousands, whose shard would be built anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,7 +22,15 @@ import duckdb
 import pyarrow as pa
 
 from webemu.index.query_rows import stream_rows
-from webemu.index.signals.earlier_anchors import TABLES, EarlierAnchors, select_recounted
+from webemu.index.signals.earlier_anchors import (
+    MIN_SHARE,
+    TABLES,
+    EarlierAnchors,
+    register_sources,
+    select_changed,
+    select_members,
+)
+from webemu.index.source_classes import group_by_class
 
 MAX_TEXTS_PER_PAGE = 12
 """Texts of a page that are kept, the heaviest ones."""
@@ -111,18 +124,23 @@ WITH linking AS (SELECT t.page, l.domain, word, l.page AS linking_page, l.domain
 SELECT page, number, round(log2(1 + foreign_worth) + own_worth, 3)::FLOAT AS weight FROM summed
 QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {per_page}
 """
-_WRITE = """
-COPY (SELECT source_id, warc_record_offset, t.text, weight
-      FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON md5_number_lower(url) = page
-      WHERE searchable AND weight > 0 {earlier_rows}
-      ORDER BY source_id, warc_record_offset, weight DESC, text)
-TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
+_ROWS = """
+INSERT INTO anchor_rows
+SELECT source_id, warc_record_offset, t.text, weight
+FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON md5_number_lower(url) = page
+WHERE searchable AND weight > 0 AND source_id IN (FROM anchor_members)
 """
 _EARLIER_ROWS = """
-UNION ALL
+INSERT INTO anchor_rows
 SELECT source_id, warc_record_offset, text, weight FROM read_parquet('{earlier_path}')
-WHERE (source_id, warc_record_offset) NOT IN (
+WHERE source_id IN (FROM anchor_members) AND source_id IN (FROM anchor_earlier) AND NOT ({is_recounted})
+"""
+_RECOUNTED_ROWS = """(source_id, warc_record_offset) IN (
   SELECT (source_id, warc_record_offset) FROM pages WHERE url IN (SELECT url FROM anchor_recounted))
+"""
+_WRITE = """
+COPY (FROM anchor_rows ORDER BY source_id, warc_record_offset, weight DESC, text)
+TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
 """
 
 
@@ -157,26 +175,82 @@ def gather_anchors(
         "nofollow": NOFOLLOW_VOTE,
         "own_pages": FULL_VOTE_PAGES,
         "per_page": MAX_TEXTS_PER_PAGE,
+        "earlier_path": _quote(earlier.path) if earlier else "",
     }
     db.execute(
         "SET preserve_insertion_order = false"
     )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
-    values |= {"links": "links", "is_counted": "true", "earlier_rows": ""}
-    if earlier:
-        select_recounted(db, earlier.sources, values)
-        values |= {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
-        values["earlier_rows"] = _EARLIER_ROWS.format(earlier_path=_quote(earlier.path))
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE anchor_rows"
+        " (source_id BIGINT, warc_record_offset BIGINT, text VARCHAR, weight FLOAT)"
+    )
+    pages = dict(db.execute("SELECT source_id, coalesce(pages, 0) FROM sources").fetchall())
+    classes = group_by_class(pages)
+    for number, members in enumerate(classes):
+        if any(pages[source] for source in members):
+            larger = [source for sources in classes[number:] for source in sources]
+            with _only_sources(db, larger if len(larger) < len(pages) else None):
+                _count_class(db, members, {source: pages[source] for source in larger}, earlier, values)
+    db.execute(_WRITE.format(**values))
+    db.execute("DROP TABLE anchor_rows")
+    return dict(db.execute(_CONTENTS.format(**values)).fetchall())
+
+
+@contextmanager
+def _only_sources(db: duckdb.DuckDBPyConnection, sources: Sequence[int] | None) -> Iterator[None]:
+    """Let the tables of the catalog have rows of these sources only; None for all."""
+    if sources is None:
+        yield
+        return
+    register_sources(db, "anchor_within", sources)
+    [(catalog,)] = db.execute("SELECT current_database()").fetchall()
+    tables = ("captures", "pages", "links")
+    for table in tables:
+        rows = f'SELECT * FROM "{catalog}".main.{table} WHERE source_id IN (FROM anchor_within)'
+        db.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS {rows}")
+    try:
+        yield
+    finally:
+        for table in tables:
+            db.execute(f"DROP VIEW temp.{table}")
+
+
+def _count_class(
+    db: duckdb.DuckDBPyConnection,
+    members: Sequence[int],
+    pages: Mapping[int, int],
+    earlier: EarlierAnchors | None,
+    values: Mapping[str, object],
+) -> None:
+    """Add the link texts of the pages of one class to the temporary table anchor_rows.
+
+    `pages` has the number of pages of each source of this class and larger ones, the only ones in the tables.
+    """
+    earlier_sources = [source for source in pages if earlier and source in earlier.sources]
+    register_sources(db, "anchor_members", members)
+    register_sources(db, "anchor_earlier", earlier_sources)
+    if len(earlier_sources) == len(pages):
+        db.execute(_EARLIER_ROWS.format(**values, is_recounted="false"))
+        return
+    if sum(pages[source] for source in earlier_sources) >= MIN_SHARE * sum(pages.values()):
+        select_changed(db, values)
+        db.execute(_EARLIER_ROWS.format(**values, is_recounted=_RECOUNTED_ROWS))
+        restriction = {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
+    elif sum(pages[source] for source in members) < MIN_SHARE * sum(pages.values()):
+        select_members(db, values)
+        restriction = {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
+    else:
+        restriction = {"links": "links", "is_counted": "true"}
     for statement in (_TEXTS, _WANTED_TARGETS, _LINKS, _PLACES, _NEARBY, _TARGETS, _SPREAD, _EMPTY):
-        db.execute(statement.format(**values))
+        db.execute(statement.format(**values, **restriction))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
     parts = 1 + links // MAX_LINKS_PER_ROUND
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
-    db.execute(_WRITE.format(**values))
+    db.execute(_ROWS)
     for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes", *TABLES):
         db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
-    return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
 
 def _quote(path: Path) -> str:

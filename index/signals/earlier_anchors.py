@@ -2,13 +2,13 @@
 
 Further sources change the texts of a page in three ways: they link to it, they change which page a link leads to (the
 page or a redirect to it is new), or one of their domains gives a text to more targets, which divides its vote.
-`select_recounted` finds all such pages, or more, with the links that their texts are counted from.
+`select_changed` finds all such pages, or more, with the links that their texts are counted from.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,14 +20,14 @@ FILE = "link_texts.parquet"
 """Name of the kept file in a collection folder."""
 _DESCRIPTION = "link_texts.json"
 MIN_SHARE = 0.75
-"""Share of all pages from which link texts are built upon: if more pages are new, counting all costs less."""
+"""Share of all pages of which one part must be for the rest to be counted apart: else counting all costs less."""
 
 
 class EarlierAnchors(NamedTuple):
     """Link texts that were counted when there were fewer sources."""
 
     path: Path
-    sources: tuple[int, ...]
+    sources: frozenset[int]
 
 
 def keep_anchors(collection: Path, path: Path, builder: str, contents: Mapping[int, int]) -> None:
@@ -43,13 +43,8 @@ def keep_anchors(collection: Path, path: Path, builder: str, contents: Mapping[i
     description.replace(collection / _DESCRIPTION)
 
 
-def find_earlier_anchors(
-    collection: Path, builder: str, contents: Mapping[int, int], pages: Mapping[int, int]
-) -> EarlierAnchors | None:
-    """Return the kept link texts if they are intact and of some of these sources, with most of the pages.
-
-    `pages` has the number of pages of each source; the other arguments are those of `keep_anchors`.
-    """
+def find_earlier_anchors(collection: Path, builder: str, contents: Mapping[int, int]) -> EarlierAnchors | None:
+    """Return the kept link texts if they are intact and of some of these sources; the arguments are as above."""
     try:
         values = json.loads((collection / _DESCRIPTION).read_text())
         sources = {int(source): int(content) for source, content in values["sources"]}
@@ -58,9 +53,7 @@ def find_earlier_anchors(
         return None
     if not sources or not is_usable or any(contents.get(source) != content for source, content in sources.items()):
         return None
-    if sum(pages[source] for source in sources) < MIN_SHARE * sum(pages.values()):
-        return None
-    return EarlierAnchors(collection / FILE, tuple(sources))
+    return EarlierAnchors(collection / FILE, frozenset(sources))
 
 
 # URLs of one loose form are of one host, so that the form, which is dear, is made of the URLs of few hosts only. Hosts
@@ -111,13 +104,20 @@ INSERT INTO anchor_changed SELECT target FROM anchor_near
 WHERE (anchor_loose(url) IN (SELECT key FROM anchor_keys) OR url IN (SELECT url FROM anchor_moving))
   AND target NOT IN (SELECT target FROM anchor_changed);
 """
-_RECOUNTED = """
+_CHANGED_KEYS = """
 CREATE OR REPLACE TEMP TABLE anchor_keys AS
 WITH changed AS (SELECT DISTINCT anchor_url(target) AS url FROM anchor_changed)
 SELECT anchor_loose(url) AS key FROM changed
 UNION
 SELECT anchor_loose(fetch_redirect) FROM captures
 WHERE fetch_redirect IS NOT NULL AND url IN (SELECT url FROM changed);
+"""
+_KEYS_OF_MEMBERS = """
+CREATE OR REPLACE TEMP TABLE anchor_keys AS
+SELECT DISTINCT anchor_loose(url) AS key FROM pages WHERE searchable AND source_id IN (FROM anchor_members);
+"""
+# All pages of a key: which of them a link leads to depends on the others.
+_PAGES_OF_KEYS = """
 CREATE OR REPLACE TEMP TABLE anchor_hosts AS SELECT '*' AS host UNION SELECT split_part(key, '/', 1) FROM anchor_keys;
 CREATE OR REPLACE TEMP TABLE anchor_recounted AS
 SELECT DISTINCT url FROM pages
@@ -142,20 +142,30 @@ WHERE target NOT IN (SELECT target FROM anchor_changed)
   AND (domain, anchor_word(anchor)) IN (SELECT (domain, word) FROM anchor_given);
 """
 TABLES = (
-    *("earlier", "linked", "raw_hosts", "hosts", "keys", "linking"),
+    *("earlier", "members", "linked", "raw_hosts", "hosts", "keys", "linking"),
     *("given", "changed", "moving", "near", "recounted", "needed"),
 )
-"""Temporary tables that `select_recounted` leaves, without their prefix."""
+"""Temporary tables of a count, without their prefix."""
 
 
-def select_recounted(db: duckdb.DuckDBPyConnection, sources: tuple[int, ...], values: Mapping[str, object]) -> None:
+def register_sources(db: duckdb.DuckDBPyConnection, name: str, sources: Sequence[int]) -> None:
+    """Create a temporary table of source ids."""
+    db.execute(f"CREATE OR REPLACE TEMP TABLE {name} (source_id BIGINT)")
+    db.execute(f"INSERT INTO {name} SELECT unnest($1::BIGINT[])", [list(sources)])
+
+
+def select_changed(db: duckdb.DuckDBPyConnection, values: Mapping[str, object]) -> None:
     """Create the temporary tables anchor_recounted(url), the pages whose link texts further sources may change, and
     anchor_needed, the rows of `links` that their texts are counted from.
 
-    - sources: ids of those that were there before
     - values: `max_text`, `max_targets` and `leave_out` of `webemu.index.signals.anchors`, which defines anchor_loose
+
+    The table anchor_earlier has the sources that were there before.
     """
-    steps = _HOSTS + _ADDED + _NEWLY_GIVEN + _TARGETS_OF_KEYS + _RECOUNTED + _TARGETS_OF_KEYS + _NEEDED
-    db.execute("CREATE OR REPLACE TEMP TABLE anchor_earlier (source_id BIGINT)")
-    db.execute("INSERT INTO anchor_earlier SELECT unnest($1::BIGINT[])", [list(sources)])
-    db.execute(steps.format(**values))
+    steps = _HOSTS + _ADDED + _NEWLY_GIVEN + _TARGETS_OF_KEYS + _CHANGED_KEYS
+    db.execute((steps + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED).format(**values))
+
+
+def select_members(db: duckdb.DuckDBPyConnection, values: Mapping[str, object]) -> None:
+    """Create the same tables, with all pages of the sources in anchor_members."""
+    db.execute((_HOSTS + _KEYS_OF_MEMBERS + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED).format(**values))

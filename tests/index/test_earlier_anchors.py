@@ -10,15 +10,17 @@ import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.index import snapshot as snapshots
-from webemu.index.manifest import current_id
-from webemu.index.signals import anchors, earlier_anchors
+from webemu.index import source_classes
+from webemu.index.manifest import current_id, read_manifest
+from webemu.index.signals import anchors
 from webemu.index.signals.anchors import gather_anchors
 from webemu.index.signals.earlier_anchors import (
     FILE,
     EarlierAnchors,
     find_earlier_anchors,
     keep_anchors,
-    select_recounted,
+    register_sources,
+    select_changed,
 )
 
 HOSTS = ("a.org", "www.a.org", "WWW2.A.org", "b.net", "sub.b.net", "c.com", "")
@@ -33,6 +35,7 @@ def create_tables(db: duckdb.DuckDBPyConnection) -> None:
     columns = "source_id BIGINT, warc_record_offset BIGINT"
     domain = "url_host_registered_domain VARCHAR"
     db.execute(f"CREATE TABLE captures ({columns}, url VARCHAR, {domain}, fetch_redirect VARCHAR)")
+    db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
     db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
     db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
 
@@ -55,6 +58,7 @@ def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
     db.execute(
         f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
     )
+    db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
     db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
     db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
     captures: list[tuple[Any, ...]] = []
@@ -71,7 +75,8 @@ def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
             for _ in range(random.randint(0, 6)):
                 target = draw_url() + random.choice(("", "", "#top"))
                 links.append((source, offset, target, random.choice(TEXTS), random.choice(("", "", "nofollow"))))
-    for table, rows in (("captures", captures), ("pages", pages), ("links", links)):
+    sizes = [(source, sum(page[0] == source for page in pages)) for source in range(SOURCES)]
+    for table, rows in (("captures", captures), ("pages", pages), ("links", links), ("sources", sizes)):
         if rows:
             db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     return db
@@ -80,7 +85,7 @@ def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
 def restrict(db: duckdb.DuckDBPyConnection, sources: list[int]) -> duckdb.DuckDBPyConnection:
     """Return a catalog of some of the sources."""
     part = duckdb.connect()
-    for table in ("captures", "pages", "links"):
+    for table in ("captures", "pages", "links", "sources"):
         rows = db.sql(f"SELECT * FROM {table} WHERE source_id IN $1", params=[sources]).to_arrow_table()
         part.register("restricted_rows", rows)
         part.execute(f"CREATE TABLE {table} AS SELECT * FROM restricted_rows")
@@ -95,6 +100,7 @@ def test_texts_built_upon_earlier_ones_are_those_of_all(
     random = Random(seed)
     monkeypatch.setattr(anchors, "MAX_TARGETS", random.choice((1, 2, 3, 20)))
     monkeypatch.setattr(anchors, "MAX_TEXTS_PER_PAGE", random.choice((2, 12)))
+    monkeypatch.setattr(source_classes, "CLASS_PAGES", random.choice(((100, 1000), (3, 5), (2, 100))))
     leave_out = random.choice(("false", "contains(c.url, '/x')"))
     db = make_catalog(random)
     expected = gather_anchors(db, tmp_path / "whole", leave_out)
@@ -103,7 +109,7 @@ def test_texts_built_upon_earlier_ones_are_those_of_all(
         earlier = tmp_path / f"earlier{number}"
         gather_anchors(restrict(db, sources), earlier, leave_out)
         grown = tmp_path / f"grown{number}"
-        assert gather_anchors(db, grown, leave_out, EarlierAnchors(earlier, tuple(sources))) == expected
+        assert gather_anchors(db, grown, leave_out, EarlierAnchors(earlier, frozenset(sources))) == expected
         assert pq.read_table(grown).to_pylist() == pq.read_table(tmp_path / "whole").to_pylist()
 
 
@@ -113,6 +119,7 @@ def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
     db.execute(
         f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
     )
+    db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
     db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
     db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
     for source, site in ((1, "a.org"), (2, "b.net")):
@@ -125,7 +132,8 @@ def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
     db.execute("INSERT INTO links VALUES (2, 0, 'https://a.org/7', 'the seventh', '')")
     values: dict[str, object] = {"max_text": 80, "max_targets": 20, "leave_out": "false"}
     db.execute(anchors._LOOSE)
-    select_recounted(db, (1,), values)
+    register_sources(db, "anchor_earlier", [1])
+    select_changed(db, values)
     recounted = {url for (url,) in db.execute("SELECT url FROM anchor_recounted").fetchall()}
     assert recounted == {"https://a.org/7", *(f"https://b.net/{offset}" for offset in range(50))}
     needed = db.execute("SELECT source_id, anchor FROM anchor_needed WHERE source_id = 1").fetchall()
@@ -141,30 +149,27 @@ def test_kept_texts_are_used_only_for_what_they_were_counted_from(tmp_path: Path
         return tmp_path / FILE
 
     kept_file = keep()
-    pages = {1: 5, 2: 5, 3: 1}
     grown = {1: 10, 2: -20, 3: 30}
-    assert find_earlier_anchors(tmp_path, "code", grown, pages) == EarlierAnchors(kept_file, (1, 2))
-    assert find_earlier_anchors(tmp_path, "other code", grown, pages) is None
-    assert find_earlier_anchors(tmp_path, "code", {1: 10, 2: -21, 3: 30}, pages) is None
-    assert find_earlier_anchors(tmp_path, "code", {1: 10, 3: 30}, pages) is None
-    assert find_earlier_anchors(tmp_path, "code", grown, {1: 5, 2: 5, 3: 10}) is None
+    assert find_earlier_anchors(tmp_path, "code", grown) == EarlierAnchors(kept_file, frozenset((1, 2)))
+    assert find_earlier_anchors(tmp_path, "other code", grown) is None
+    assert find_earlier_anchors(tmp_path, "code", {1: 10, 2: -21, 3: 30}) is None
+    assert find_earlier_anchors(tmp_path, "code", {1: 10, 3: 30}) is None
     kept_file.write_bytes(b"ROWS")
-    assert find_earlier_anchors(tmp_path, "code", grown, pages) is None
+    assert find_earlier_anchors(tmp_path, "code", grown) is None
     keep()
     (tmp_path / "link_texts.json").write_text("[]")
-    assert find_earlier_anchors(tmp_path, "code", grown, pages) is None
-    assert find_earlier_anchors(tmp_path / "none", "code", grown, pages) is None
+    assert find_earlier_anchors(tmp_path, "code", grown) is None
+    assert find_earlier_anchors(tmp_path / "none", "code", grown) is None
 
 
 def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recounts: list[tuple[int, ...]] = []
-    select = earlier_anchors.select_recounted
+    recounts: list[int] = []
 
-    def spy(db: duckdb.DuckDBPyConnection, sources: tuple[int, ...], values: dict[str, object]) -> None:
-        recounts.append(sources)
-        select(db, sources, values)
+    def spy(db: duckdb.DuckDBPyConnection, values: dict[str, object]) -> None:
+        select_changed(db, values)
+        recounts.append(len(db.execute("SELECT url FROM anchor_recounted").fetchall()))
 
-    monkeypatch.setattr(anchors, "select_recounted", spy)
+    monkeypatch.setattr(anchors, "select_changed", spy)
     story = "What is said about boats, bridges and the price of bread in this town. " * 9
     big = [
         CaptureSpec(
@@ -179,11 +184,43 @@ def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monk
     ]
     for file in files:
         ingest(tmp_path / "grown", file)
-    assert len(recounts) == 1
+    assert recounts == [1]
     monkeypatch.setattr(snapshots, "find_earlier_anchors", lambda *_: None)
     ingest(tmp_path / "whole", *files)
-    assert len(recounts) == 1
+    assert recounts == [1]
     assert current_id(tmp_path / "grown") == current_id(tmp_path / "whole")
     rows = [pq.read_table(tmp_path / name / FILE).to_pylist() for name in ("grown", "whole")]
     assert rows[0] == rows[1]
     assert any(row["text"] == "the third of them" for row in rows[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_texts_of_a_class_are_those_of_a_catalog_without_smaller_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    db = make_catalog(Random(seed))
+    monkeypatch.setattr(source_classes, "CLASS_PAGES", (3, 5))
+    gather_anchors(db, tmp_path / "whole")
+    rows = pq.read_table(tmp_path / "whole").to_pylist()
+    classes = source_classes.group_by_class(dict(db.execute("SELECT source_id, pages FROM sources").fetchall()))
+    monkeypatch.setattr(source_classes, "CLASS_PAGES", (100, 1000))
+    for number, members in enumerate(classes):
+        gather_anchors(restrict(db, [source for sources in classes[number:] for source in sources]), tmp_path / "part")
+        expected = [row for row in pq.read_table(tmp_path / "part").to_pylist() if row["source_id"] in members]
+        assert [row for row in rows if row["source_id"] in members] == expected
+
+
+def test_links_of_a_small_file_leave_the_shards_of_a_large_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_classes, "CLASS_PAGES", (3, 100))
+    story = "What is said about boats, bridges and the price of bread in this town. " * 9
+    links = "".join(f'<a href="https://a.org/{number}">the great number {number}</a> ' for number in range(1, 5))
+    large = [CaptureSpec(f"https://a.org/{number}", html(f"Page {number}", story)) for number in range(1, 5)]
+    ingest(tmp_path / "c", write(tmp_path / "large.warc.gz", large))
+    [shard] = read_manifest(tmp_path / "c" / "snapshots" / (current_id(tmp_path / "c") or "")).shards
+    ingest(tmp_path / "c", write(tmp_path / "s.warc.gz", [CaptureSpec("https://b.net/", html("Links", story + links))]))
+    shards = read_manifest(tmp_path / "c" / "snapshots" / (current_id(tmp_path / "c") or "")).shards
+    assert len(shards) == 2
+    assert shard in shards
+    more_links = [CaptureSpec(f"https://b.net/{number}", html(f"Links {number}", story + links)) for number in range(4)]
+    ingest(tmp_path / "c", write(tmp_path / "second.warc.gz", more_links))
+    assert shard not in read_manifest(tmp_path / "c" / "snapshots" / (current_id(tmp_path / "c") or "")).shards
