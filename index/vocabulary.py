@@ -29,6 +29,8 @@ SAMPLE_TEXTS, SAMPLE_CHARACTERS = 20_000, 4000
 MIN_TEXTS = 2
 """Texts that must have a word for it to be kept; one title counts as this many."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
+_LETTERS = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else ord(" ") for byte in range(256))
+"""Table of bytes in which all but ASCII letters are spaces."""
 
 
 def normalize_word(text: str) -> str:
@@ -56,12 +58,23 @@ def write_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(_WORD.findall(normalize_word(text))))
-    for word in {word for title in titles for word in _WORD.findall(normalize_word(title))}:
+    for word in _find_words(titles):
         counts[word] += MIN_TEXTS
     frequent_words = sorted(
         (word for word, count in counts.items() if count >= MIN_TEXTS), key=lambda word: (-counts[word], word)
     )
     file.write_text("\n".join(frequent_words[:MAX_WORDS]), encoding="utf-8")
+
+
+def _find_words(texts: Iterable[str]) -> set[str]:
+    """Return the distinct words of texts, most of which are plain English."""
+    words, letters = set[str](), set[bytes]()
+    for text in texts:
+        if text.isascii():  # a third of the time of a regular expression on each text
+            letters.update(text.lower().encode().translate(_LETTERS).split())
+        else:
+            words.update(_WORD.findall(normalize_word(text)))
+    return words.union(*(_WORD.findall(run.decode()) for run in letters))
 
 
 class Vocabulary:

@@ -1,10 +1,11 @@
 """Completions from titles."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from webemu.index.titles import MAX_TITLE_CHARACTERS, Titles, write_titles
+from webemu.index.titles import MAX_TITLE_CHARACTERS, Titles, fold_words, write_titles
 
 SITES = [f"Page {number} - The Big Site" for number in range(3)]
 WORDS = ["Lighthouse museum", "The old lighthouse of Aldmere", "Light", "Lighthouses | Aldmere", "Élan vital"]
@@ -49,3 +50,10 @@ def test_the_same_titles_give_the_same_bytes(tmp_path: Path) -> None:
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
     assert Titles(tmp_path / "none").suggest("a", 3) == []
+
+
+def test_plain_titles_fold_as_all_others_do() -> None:
+    random = Random(3)
+    for _ in range(300):
+        text = "".join(random.choices("abzAZ019_-'. |\t\n#", k=random.randint(0, 30)))
+        assert fold_words(text) == fold_words(f"{text} é").removesuffix("e").rstrip()

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 import zstandard
 
+from webemu.index import vocabulary
 from webemu.index.blobs import BlobWriter
 from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, sample_texts, write_words
 
@@ -55,3 +57,12 @@ def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("webemu.index.vocabulary.SAMPLE_TEXTS", 4)
     assert [text[:2] for text in sample_texts(shards)] == ["a0", "a2", "c2", "c4"]
     assert list(sample_texts([])) == []
+
+
+def test_words_of_plain_titles_are_those_of_all_others() -> None:
+    random = Random(4)
+    texts = ["".join(random.choices("abcXYZ019_-'. ", k=random.randint(0, 90))) for _ in range(300)]
+    texts += ["y" * 29, "Y" * 30, "y" * 31, "y" * 33, "z" * 95]
+    expected = {word for text in texts for word in vocabulary._WORD.findall(text.lower())}
+    assert vocabulary._find_words(texts) == expected
+    assert vocabulary._find_words([*texts, "l’été"]) == {*expected, "été"}
