@@ -68,12 +68,6 @@ class Manifest:
     """Files that payloads are read from, absolute or relative to the collection folder."""
     names: tuple[str, ...]
     """Public name of each file; no two are equal."""
-    source_ids: tuple[int, ...]
-    """Id of the source of each file."""
-    source_contents: tuple[int, ...]
-    """Hash of what was read from each file (`content_hash` of the catalog)."""
-    docs: tuple[tuple[tuple[int, int], ...], ...]
-    """Dense ids of the pages of each file: (first place within the file, dense id) of runs of pages, in order."""
     crawls: tuple[str, ...]
     """Crawl of each file; empty if unknown."""
     spans: tuple[tuple[int, int], ...]
@@ -86,6 +80,12 @@ class Manifest:
     """None for a snapshot without vectors."""
     contents: tuple[str, ...] = ()
     """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
+    source_ids: tuple[int, ...] = ()
+    """Id of the source of each file; empty in snapshots of older versions, as are the next two."""
+    source_contents: tuple[int, ...] = ()
+    """Hash of what was read from each file (`content_hash` of the catalog)."""
+    docs: tuple[tuple[tuple[int, int], ...], ...] = ()
+    """Dense ids of the pages of each file: (first place within the file, dense id) of runs of pages, in order."""
     continued: tuple[int, ...] = ()
     """Positions in `files` of those that also hold later records, which were cut off (`webemu.index.cut`)."""
     redacted: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from webemu.emulator.errors import SnapshotError
 from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import Lookup
-from webemu.index.manifest import Manifest, current_id, read_manifest
+from webemu.index.manifest import FORMAT, Manifest, current_id, read_manifest
 from webemu.index.removal.rules import Rules, read_rules
 from webemu.index.shard import load_shard
 
@@ -17,9 +17,11 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 def holds_removed(collection: Path, manifest: Manifest, rules: Rules) -> bool:
-    """True if a snapshot holds a capture or a source that the rules cover."""
+    """True if a snapshot holds a capture or a source that the rules cover, or is of a format that cannot be read."""
     if manifest.removals == rules.digest():
         return False
+    if manifest.format != FORMAT:
+        return True
     if rules.sources & set(sources_of(collection, manifest)):
         return True
     lookup = Lookup(collection / "snapshots" / manifest.id / LOOKUP_FILE, manifest.source_docs())

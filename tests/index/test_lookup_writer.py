@@ -1,6 +1,7 @@
 """A lookup that is copied and patched holds what one that is written whole does."""
 
 import hashlib
+import json
 from base64 import b32encode
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +11,15 @@ import lmdb
 import pytest
 
 from tests.crawls import CaptureSpec, build_snapshot, html, ingest, write
-from webemu.emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.types import PageRequest
 from webemu.index import lookup_writer
 from webemu.index.cut import cut_snapshot
 from webemu.index.lookup import FILE, MAX_SURT
-from webemu.index.manifest import current_id, read_manifest
-from webemu.index.open import open_world
+from webemu.index.manifest import FORMAT, current_id, read_manifest
+from webemu.index.open import open_snapshot, open_world
 from webemu.index.removal.rules import Rule, Rules, write_rules
+from webemu.index.removal.stale import find_stale, list_manifests
 from webemu.index.sorter import PairSorter
 from webemu.recorder.archive import Archive, RecordedRequest, ResponseCopy
 
@@ -189,3 +191,21 @@ def test_a_cut_has_nothing_of_later_captures(tmp_path: Path, patched: list[Path]
     values = b"".join(value for _, value in pairs)
     assert b"https://b.example/1" in values
     assert b"https://b.example/2" not in values
+
+
+def test_a_snapshot_of_an_older_format_is_listed_and_not_built_upon(tmp_path: Path, patched: list[Path]) -> None:
+    captures = [CaptureSpec(f"https://a.example/{n}", BODIES[n]) for n in range(3)]
+    ingest(tmp_path / "c", write(tmp_path / "1.warc.gz", captures))
+    old = current_id(tmp_path / "c") or ""
+    manifest = tmp_path / "c" / "snapshots" / old / "manifest.json"
+    values = json.loads(manifest.read_text())
+    for name in ("source_ids", "source_contents", "docs", "builder", "digest"):
+        del values[name]
+    manifest.write_text(json.dumps(values | {"format": 7}))
+    ingest(tmp_path / "c", write(tmp_path / "2.warc.gz", [CaptureSpec("https://b.example/", BODIES[3])]))
+    assert not patched
+    assert sorted(one.format for one in list_manifests(tmp_path / "c")) == [7, FORMAT]
+    rules = Rules((Rule("host", "elsewhere.example", "a wish", "2026-01-01T00:00:00Z"),))
+    assert [one.id for one in find_stale(tmp_path / "c", rules)] == [old]  # nobody can tell what it holds
+    with pytest.raises(SnapshotError, match="has format 7"):
+        open_snapshot(tmp_path / "c", old)
