@@ -35,6 +35,7 @@ SNAPSHOT_SOURCES = (
     "index/columns.py",
     "index/evaluation/held_out.py",
     "index/lookup.py",
+    "index/lookup_rows.py",
     "index/lookup_writer.py",
     "index/removal/rules.py",
     "index/removal/sweep.py",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from hashlib import blake2b
@@ -27,7 +27,8 @@ from webemu.index.columns import FOREVER, write_columns
 from webemu.index.digests import hash_folder
 from webemu.index.evaluation.held_out import held_out_sql
 from webemu.index.lookup import FILE as LOOKUP_FILE
-from webemu.index.lookup_writer import EarlierLookup, find_earlier_lookup, write_lookup, write_touched
+from webemu.index.lookup_rows import query_docs, write_resolved
+from webemu.index.lookup_writer import EarlierLookup, find_earlier_lookup, write_touched
 from webemu.index.manifest import FORMAT, Manifest, hash_contents, read_manifest, set_current, write_manifest
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
@@ -43,7 +44,6 @@ from webemu.index.signals.earlier_anchors import find_earlier_anchors, keep_anch
 from webemu.index.signals.hosts import HOST_NAME_SQL, hash_ranks, write_priors
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
-from webemu.index.sorter import PairSorter
 from webemu.index.text import unite_indexes
 from webemu.index.titles import FOLDER as TITLES_FOLDER
 from webemu.index.titles import write_titles
@@ -258,14 +258,10 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         write_titles(temporary / TITLES_FOLDER, titles)
         sizes = [shard.documents for shard in shards_built]
         write_words(temporary / WORDS_FILE, titles, sample_texts(list(zip(homes, sizes, strict=True))))
-        docs = _query_docs(catalog.db, list(contents))
+        docs = query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
-        surts = stream_rows(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
-        rows, pairs = _capture_rows(catalog.db), PairSorter(catalog.db)
-        exchanges = _query_int(catalog.db, f"SELECT count(*) FROM ({_EXCHANGES})") // 2
-        exchange_rows = stream_rows(catalog.db, _EXCHANGES)
-        lookup = write_lookup(temporary / LOOKUP_FILE, rows, surts, exchange_rows, pairs, earlier)
+        lookup, exchanges = write_resolved(temporary / LOOKUP_FILE, catalog.db, earlier)
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,
@@ -324,19 +320,6 @@ def _resolve_captures(
     return paths
 
 
-def _query_docs(db: duckdb.DuckDBPyConnection, sources: list[int]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Return the runs of pages of each source (`Manifest.docs`)."""
-    runs: dict[int, list[tuple[int, int]]] = {source: [] for source in sources}
-    for source, place, doc in stream_rows(db, _DOCS):
-        runs[source].append((place, doc))
-    return tuple(tuple(of_source) for of_source in runs.values())
-
-
-def _query_int(db: duckdb.DuckDBPyConnection, sql: str) -> int:
-    row = db.execute(sql).fetchone()
-    return int(row[0]) if row else 0
-
-
 _COLUMNS = f"""
 WITH ordered AS (
   SELECT p.source_id, p.warc_record_offset, floor(epoch(c.fetch_time))::BIGINT AS since,
@@ -367,40 +350,3 @@ def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
     write_priors(db)
     db.execute(ADDRESS)
     db.execute(QUALITY)
-
-
-_DOCS = """
-SELECT source_id, place, doc FROM doc_of
-QUALIFY doc - place IS DISTINCT FROM lag(doc - place) OVER (PARTITION BY source_id ORDER BY place)
-ORDER BY source_id, place
-"""
-"""Query of the first page of each run of pages with consecutive places and dense ids."""
-_CAPTURES = """
-SELECT url, head_source, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
-       coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, s.source_id, s.warc_record_offset,
-       length, coalesce(d.place, e.doc, -1), coalesce(declared, ''), coalesce(languages, '')
-FROM served s
-LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.warc_record_offset
-LEFT JOIN doc_elsewhere e ON e.source_id = s.source_id AND e.warc_record_offset = s.warc_record_offset
-ORDER BY url, time, kind = 'response', own_source, own_offset
-"""
-
-
-_EXCHANGES = """
-SELECT key, c.url, floor(epoch(c.fetch_time))::BIGINT, c.fetch_status, coalesce(c.content_mime_detected, ''),
-       coalesce(c.content_charset, ''), coalesce(c.content_digest, ''), coalesce(c.fetch_redirect, ''),
-       coalesce(c.content_truncated, ''), c.warc_record_type, c.source_id, c.warc_record_offset, c.warc_record_length,
-       coalesce(d.place, -1), coalesce(c.content_mime_type, ''), coalesce(c.content_languages, '')
-FROM (SELECT source_id, warc_record_offset, unnest([exact_key, near_key]) AS key FROM exchanges) x
-JOIN captures c USING (source_id, warc_record_offset)
-LEFT JOIN doc_of d ON d.source_id = x.source_id AND d.warc_record_offset = x.warc_record_offset
-WHERE c.fetch_status > 0 AND c.warc_record_type = 'response' AND is_inside(c.url)
-ORDER BY key, c.fetch_time, x.source_id, x.warc_record_offset
-"""
-"""Recorded exchanges by either key, in the order of their recording."""
-
-
-def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of `write_lookup`, ordered by URL and time."""
-    for url, source, offset, length, *capture_fields in stream_rows(db, _CAPTURES):
-        yield url, (None if source is None else [source, offset, length]), *capture_fields

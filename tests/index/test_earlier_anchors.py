@@ -54,13 +54,7 @@ def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
     def domain_of(url: str) -> str | None:
         return next((name for name in ("a.org", "b.net", "c.com") if name in url.lower()), None)
 
-    columns = "source_id BIGINT, warc_record_offset BIGINT"
-    db.execute(
-        f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
-    )
-    db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
-    db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
-    db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
+    create_tables(db)
     captures: list[tuple[Any, ...]] = []
     pages: list[tuple[Any, ...]] = []
     links: list[tuple[Any, ...]] = []
@@ -115,13 +109,7 @@ def test_texts_built_upon_earlier_ones_are_those_of_all(
 
 def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
     db = duckdb.connect()
-    columns = "source_id BIGINT, warc_record_offset BIGINT"
-    db.execute(
-        f"CREATE TABLE captures ({columns}, url VARCHAR, url_host_registered_domain VARCHAR, fetch_redirect VARCHAR)"
-    )
-    db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
-    db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
-    db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
+    create_tables(db)
     for source, site in ((1, "a.org"), (2, "b.net")):
         for offset in range(50):
             url = f"https://{site}/{offset}"
