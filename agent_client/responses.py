@@ -196,9 +196,10 @@ def parse_raw_answer(response: Response) -> RawAnswer:
 
 
 def error_of(response: Response) -> ClientError | None:
-    """Return the error that a response stands for; None for a 200."""
+    """Return the error that a response stands for; None for a 200 that lacks no part of the index."""
     if response.status_code == 200:
-        return None
+        missing = response.headers.get("X-Webemu-Missing-Parts", "")
+        return _thin_answer_error(missing) if missing else None
     shape = _error_object(response)
     if shape is None:
         return _foreign_error(response)
@@ -226,6 +227,18 @@ def _error_object(response: Response) -> ErrorShape | None:
         return shape if {"status", "reason", "message"} <= shape.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _thin_answer_error(missing: str) -> InfrastructureError:
+    """Return the error for results that lack partitions of the index: a whole index would have given others."""
+    failure = InfrastructureError(
+        f"the answer lacks parts {missing} of the index",
+        status=200,
+        reason="missing-parts",
+        action="retry after a second",
+    )
+    failure.can_retry = True
+    return failure
 
 
 def _foreign_error(response: Response) -> InfrastructureError:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 from fastapi import FastAPI
@@ -23,6 +24,7 @@ from starlette.exceptions import HTTPException
 
 from webemu.api.http.errors import render_error_response, run_app_safely
 from webemu.api.http.listener_rules import RULES
+from webemu.api.http.missing_parts import run_app_marked
 from webemu.api.http.request import Request
 from webemu.api.http.response import ApiResponse, Receive, Scope, Send, send_response
 from webemu.api.observe.counters import Counters
@@ -129,7 +131,8 @@ class App:
         if scope["type"] != "http":
             await self.fastapi(scope, receive, send)
             return
-        await run_app_safely(self._route, self._render_error, scope, receive, send)
+        route = partial(run_app_marked, self._route) if self._live_snapshot.is_remote else self._route
+        await run_app_safely(route, self._render_error, scope, receive, send)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Give a request to an imitated service or one of this server's own pages if it is meant for one, else to
@@ -263,10 +266,16 @@ async def _publish_metrics(metrics: MetricsAggregator) -> None:
         await asyncio.sleep(WRITE_SECONDS)
 
 
-def create_app(config: Config, world: World | None = None, ledger: Ledger | None = None) -> App:
+def create_app(
+    config: Config,
+    world: World | None = None,
+    ledger: Ledger | None = None,
+    live_snapshot: LiveSnapshot | None = None,
+) -> App:
     """Return the ASGI application that serves a collection.
 
-    With a `world`, it serves exactly that world and never switches to a newer snapshot. Sessions are recorded in the
+    With a `world`, it serves exactly that world and never switches to a newer snapshot; with a `live_snapshot`, it
+    serves what that one follows. Sessions are recorded in the
     collection's `sessions/` folder, or in the given `ledger`.
 
         app = create_app(load({"root": "webemu-data", "collection": "demo"}))
@@ -274,7 +283,8 @@ def create_app(config: Config, world: World | None = None, ledger: Ledger | None
     """
     return App(
         config,
-        LiveSnapshot(
+        live_snapshot
+        or LiveSnapshot(
             config.collection_folder,
             world,
             SelfCheck(config.collection_folder, config.state_folder, config.check_hours),

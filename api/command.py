@@ -120,7 +120,24 @@ RayOption = Annotated[
 PartsOption = Annotated[
     int | None,
     typer.Option(
-        help="With --ray: number of partitions that `webemu snapshots split` made; each gets two replicas.", min=2
+        help="With --ray: number of partitions that `webemu snapshots split` made, of which each is in two processes.",
+        min=2,
+    ),
+]
+PartProcessesOption = Annotated[
+    int | None,
+    typer.Option(
+        help="With --parts: number of processes that share the partitions, each with one replica. [default: a quarter "
+        "of the cluster's processors]",
+        min=1,
+    ),
+]
+StrictOption = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="With --parts: refuse searches with 503 while a partition is lost; otherwise their answers name what they "
+        "lack in X-Webemu-Missing-Parts.",
     ),
 ]
 TenantOption = Annotated[
@@ -150,6 +167,8 @@ def serve(
     log_format: LogFormatOption = None,
     ray: RayOption = None,
     parts: PartsOption = None,
+    part_processes: PartProcessesOption = None,
+    strict: StrictOption = False,
     wait: WaitOption = False,
     parent: ParentOption = 0,
 ) -> None:
@@ -172,12 +191,14 @@ def serve(
     flags |= {"log_format": log_format, "policy": policy, "require_session": require_session}
     flags |= {"open": open_to_all, "listen": ",".join(listen_at) if listen_at else None, "tenant": tenant}
     config = load_config(flags)
+    if parts is None and (part_processes or strict):
+        raise BadRequest("--part-processes and --strict are about partitions", action="name their number with --parts")
     if config.tenant == NO_TENANT and (tenants := list_tenants()):
         run_tenants(tenants, [name for name, value in {**flags, "ray": ray}.items() if value is not None], wait, parent)
         return
     if ray:
         _require_collection(config, wait)
-        serve_on_ray(ray, store_policies(config), parts)
+        serve_on_ray(ray, store_policies(config), parts, part_processes, strict)
         return
     if parts:
         raise BadRequest("--parts works on a Ray cluster only", action="name the cluster with --ray ADDRESS")

@@ -60,8 +60,8 @@ DENSE_SOURCES = (
     "index/records.py",
 )
 """Sources that decide which vectors a snapshot gets from given models."""
-PARTITION_SOURCES = ("index/partitions/split.py",)
-"""Source that decides what partitions know of the whole index."""
+PARTITION_SOURCES = ("index/partitions/overlap.py", "index/partitions/split.py")
+"""Sources that decide what partitions know of the whole index."""
 LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
 """Libraries that decide what is built. Those that only store it, such as zstandard, do not count."""
 

@@ -70,7 +70,7 @@ class Columns:
     """Memory-mapped reader: the port `DocValues`, and the ranking features.
 
     `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
-    `day`: number of the day it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text, or
+    `day`: number of the day it is dated; `domain`: hash of its registrable domain; `cluster`: hash of its text, or
     of the text that it nearly duplicates; `order`: rank of its URL among all, to break ties. `host`, `address` and
     `quality` are the features of `webemu.index.signals`, each in [0, 1].
     """

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import duckdb
 import typer
+from tqdm import tqdm
 
 from webemu.emulator.config import load_config
 from webemu.emulator.dates import parse_time
@@ -22,7 +23,7 @@ from webemu.emulator.options import RootOption
 from webemu.index.catalog import Catalog
 from webemu.index.cut import cut_snapshot
 from webemu.index.manifest import current_id, read_manifest, set_current
-from webemu.index.partitions.split import split_collection
+from webemu.index.partitions.split import add_partition, split_collection
 from webemu.index.rank import Weights
 from webemu.index.records import describe_reader
 from webemu.index.removal.stale import delete_snapshots, list_manifests, refuse_stale
@@ -203,13 +204,31 @@ def split_(
     root: RootOption = None,
     workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
     weights: Annotated[str, typer.Option(help="Weights of ranking features, as for `build`.")] = "{}",
+    add: Annotated[
+        bool,
+        typer.Option("--add", help="Add a partition of what was ingested since; the others stay as they are."),
+    ] = False,
 ) -> None:
     """Build snapshots of partitions of the catalog, by hash of URL, for an index that outgrows one disk.
 
     Each partition is its own folder, <collection>/parts/COUNT/NUMBER, and may be on its own disk. Existing partitions
-    are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md).
+    are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md). A
+    running server follows within seconds.
+
+    \b
+    Example:
+      webemu snapshots split 8 --workers 4
+      webemu ingest later.warc.gz --no-snapshot && webemu snapshots split 8 --add
     """
-    print(split_collection(_collection_folder(root, collection), parts, workers, weights=_weights(weights)).id)
+    folder = _collection_folder(root, collection)
+    if add and weights != "{}":
+        raise BadRequest("--add takes the weights of the other partitions", action="leave out --weights")
+    with tqdm(total=1 if add else parts, unit="part", disable=None) as bar:
+        if add:
+            partition_set = add_partition(folder, parts, workers)
+        else:
+            partition_set = split_collection(folder, parts, workers, bar.update, _weights(weights))
+    print(partition_set.id)
 
 
 @snapshots.command("use")

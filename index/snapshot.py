@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from hashlib import blake2b
@@ -66,6 +66,8 @@ class BuildInputs(NamedTuple):
     weights: Weights
     partition: Partition = UNPARTITIONED
     """Partition that is built."""
+    only_sources: Collection[int] = ()
+    """Ids of the sources that are read; none for all."""
 
 
 class CatalogCounts(NamedTuple):
@@ -85,24 +87,43 @@ class CatalogCounts(NamedTuple):
         return {source: content for source, (content, _) in sorted(self.contents.items())}
 
 
-def count_catalog(collection: Path, anchors: Path, leave_out: str = "false") -> CatalogCounts:
+def count_catalog(
+    collection: Path, anchors: Path, leave_out: str = "false", only_sources: Collection[int] = ()
+) -> CatalogCounts:
     """Count the catalog's sources, and write the link texts of all pages to the file `anchors`.
 
-    Captures that were removed, and those that a snapshot cannot hold, are dropped from the catalog first.
+    Captures that were removed, and those that a snapshot cannot hold, are dropped from the catalog first. With
+    `only_sources` the catalog is read as if it had these sources only.
     """
     sweep_collection(collection)
     drop_unindexable(collection)
     with Catalog(collection, read_only=True) as catalog:
+        _restrict_to_sources(catalog.db, only_sources)
         sources = catalog.db.execute("SELECT source_id, coalesce(pages, 0), content_hash FROM sources").fetchall()
         pages = {source: count for source, count, _ in sources}
         source_contents = {source: content for source, _, content in sources}
         ranks = hash_ranks(catalog.db)
         earlier = None
-        if leave_out == "false":
+        if leave_out == "false" and not only_sources:
             earlier = find_earlier_anchors(collection, hash_sources(SHARD_SOURCES), source_contents)
         links = gather_anchors(catalog.db, anchors, leave_out, earlier)
     contents = {source: (content, links.get(source, 0)) for source, content in source_contents.items()}
     return CatalogCounts(pages, contents, ranks, read_rules(collection).digest())
+
+
+def _restrict_to_sources(db: duckdb.DuckDBPyConnection, only_sources: Collection[int]) -> None:
+    """Hide all other sources and what was read from them from this connection; with no sources, hide nothing."""
+    if only_sources:
+        ids = ", ".join(map(str, sorted(only_sources)))
+        (catalog_name,) = db.execute("SELECT current_database()").fetchone() or ("",)
+        for table in (
+            "sources",
+            "captures",
+            "pages",
+            "links",
+        ):  # a temporary view is found before the table of its name
+            all_rows = f'"{catalog_name}".main.{table}'
+            db.execute(f"CREATE TEMP VIEW {table} AS SELECT rowid, * FROM {all_rows} WHERE source_id IN ({ids})")
 
 
 def build_snapshot(
@@ -134,6 +155,7 @@ def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, 
     # Estimates: a partition has about its share of each source's pages.
     pages = {source: count // partition.total for source, count in counts.pages.items()}
     with Catalog(inputs.collection, read_only=True) as catalog:
+        _restrict_to_sources(catalog.db, inputs.only_sources)
         groups = shards.split_oversized(catalog.db, shards.group_sources(pages), pages)
     names = [
         shards.shard_id([(*span, *counts.contents[span[0]]) for span in group], weights, partition) for group in groups
@@ -159,6 +181,7 @@ def _update_manifest(inputs: BuildInputs, folder: Path, removals: str) -> None:
     """Update paths of WARC files and removals in an existing manifest: files may have moved since it was built."""
     manifest = read_manifest(folder)
     with Catalog(inputs.collection, read_only=True) as catalog:
+        _restrict_to_sources(catalog.db, inputs.only_sources)
         files = _payload_paths(inputs, [row[0] for row in catalog.db.execute(_FILES).fetchall()])
     if (files, removals) != (manifest.files, manifest.removals):
         write_manifest(folder, replace(manifest, files=files, removals=removals))
@@ -218,7 +241,11 @@ def _build_shard(inputs: BuildInputs, name: str, spans: tuple[shards.Span, ...])
 def _build_shards(
     inputs: BuildInputs, groups_by_name: dict[str, tuple[shards.Span, ...]], workers: int, report: Callable[[int], None]
 ) -> list[shards.Shard]:
-    """Build the named shards from their spans in `workers` processes; return them in the same order."""
+    """Build the named shards from their spans in `workers` processes, with 0 in this one; return them in the same
+    order.
+    """
+    if not workers:
+        return [_build_shard(inputs, name, group) for name, group in groups_by_name.items()]
     context = get_context("spawn")  # a fork would inherit locks of DuckDB's threads, but not the threads
     counter = context.Value("q", 0)
     with ProcessPoolExecutor(
@@ -250,6 +277,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     if inputs.partition == UNPARTITIONED:  # captures of a partition name pages of others, which new sources renumber
         earlier = find_earlier_lookup(inputs.home / "snapshots", builder, contents)
     with Catalog(inputs.collection, read_only=True) as catalog:
+        _restrict_to_sources(catalog.db, inputs.only_sources)
         paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition, earlier)
         _prepare_features(catalog.db)
         write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
@@ -329,10 +357,10 @@ WITH ordered AS (
            ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset) AS until
   FROM pages p JOIN captures c USING (source_id, warc_record_offset)),
      domains AS (
-  SELECT domain, row_number() OVER (ORDER BY domain) - 1 AS number
+  SELECT domain, ('0x' || left(md5(domain), 8))::UINTEGER AS number
   FROM (SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures))
 SELECT since, CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
-       (coalesce(p.published, c.fetch_time::DATE) - DATE '1970-01-01')::INTEGER AS day, number::UINTEGER AS domain,
+       (coalesce(p.published, c.fetch_time::DATE) - DATE '1970-01-01')::INTEGER AS day, number AS domain,
        cluster, ordered.place::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host,
        coalesce(address(c.url_path, c.url_query), 0)::FLOAT AS address, coalesce(quality(p), 1)::FLOAT AS quality
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
@@ -341,7 +369,9 @@ JOIN domains ON domains.domain = coalesce(c.url_host_registered_domain, '')
 LEFT JOIN host_prior h ON h.name = {HOST_NAME_SQL}
 ORDER BY d.doc
 """
-"""Query of the rows for `write_columns`. Domains and URLs are numbered over all partitions, alike in each."""
+"""Query of the rows for `write_columns`. The number of a domain is a hash of its name, and that of a URL its rank over
+all partitions, so that they mean the same in each.
+"""
 
 
 def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:

@@ -1,6 +1,7 @@
 """LRU cache, in memory, of rendered responses and of work that sessions share.
 
-Limited in bytes. Thread-safe. Every key names the snapshot, so that no entry is ever stale.
+Limited in bytes. Thread-safe. Every key names the snapshot, so that no entry is ever stale. What lacks partitions of
+the index (`webemu.emulator.missing_parts`) is not stored.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
+
+from webemu.emulator.missing_parts import collect_missing_parts, report_missing_parts
 
 T = TypeVar("T")
 Key = tuple[str, str, bytes]
@@ -67,7 +70,8 @@ class Cache:
     def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the value under a key, computing it with `compute` if it is absent.
 
-        Threads that ask for the same key meanwhile wait for that one computation. `size` gives the bytes of a value.
+        Threads that ask for the same key meanwhile wait for that one computation, and report the same missing
+        partitions. `size` gives the bytes of a value.
         Raises whatever `compute` raises, in all of those threads; nothing is stored then.
         """
         with self._lock:
@@ -76,23 +80,33 @@ class Cache:
                 return cached
             # The first thread computes; the others find its future and wait outside the lock.
             is_pending = key in self._pending
-            future: Future[T] = self._pending.setdefault(key, Future())
+            future: Future[tuple[T, set[int]]] = self._pending.setdefault(key, Future())
             self.hits += is_pending
             self.misses += not is_pending
         if not is_pending:
             self._compute(key, future, compute, size)
-        return future.result()
+        value, missing = future.result()
+        report_missing_parts(missing)
+        return value
 
-    def _compute(self, key: Hashable, future: Future[T], compute: Callable[[], T], size: Callable[[T], int]) -> None:
-        """Compute a value, wake the threads that wait for it, and store it unless it failed."""
+    def _compute(
+        self,
+        key: Hashable,
+        future: Future[tuple[T, set[int]]],
+        compute: Callable[[], T],
+        size: Callable[[T], int],
+    ) -> None:
+        """Compute a value, wake the threads that wait for it, and store it unless it failed or lacks partitions."""
         try:
-            future.set_result(compute())
+            with collect_missing_parts() as missing:
+                value = compute()
+            future.set_result((value, missing))
         except BaseException as error:
             future.set_exception(error)
         with self._lock:
             del self._pending[key]
-            if future.exception() is None:
-                self._store(key, future.result(), size(future.result()))
+            if future.exception() is None and not future.result()[1]:
+                self._store(key, future.result()[0], size(future.result()[0]))
 
     def _lookup(self, key: Hashable) -> _Entry | None:
         """Return the entry under a key and mark it as used; None if it is absent."""

@@ -148,6 +148,11 @@ class LiveSnapshot:
         """Id of the open snapshot; empty while there is none."""
         return "" if self._world is None else self._world.snapshot
 
+    @property
+    def is_remote(self) -> bool:
+        """True if the open world consists of partitions in other processes, which may be lost."""
+        return self._world is not None and self._world.is_remote
+
     def check_files(self) -> None:
         """Raise SnapshotError if the files of the served snapshot are gone: answers from memory continue, but not for
         long.
@@ -204,10 +209,14 @@ class LiveSnapshot:
         """Return the world of a snapshot, newly opened. Raises SnapshotError."""
         started = perf_counter()
         run_batch = self.peers.run_batch if self.peers else None
-        world = open_snapshot(self._folder, snapshot).with_hooks(WorldHooks(run_batch, self._on_query, self._on_vain))
+        world = self._open_plain(snapshot).with_hooks(WorldHooks(run_batch, self._on_query, self._on_vain))
         log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
         log.info("snapshot %s is open", snapshot, extra=log_fields)
         return world
+
+    def _open_plain(self, snapshot: str) -> World:
+        """Return the world of a snapshot without hooks. Raises SnapshotError."""
+        return open_snapshot(self._folder, snapshot)
 
     async def follow(self) -> None:
         """Check CURRENT every second, and when a file of an open snapshot is written to, until cancelled."""
@@ -250,9 +259,13 @@ class LiveSnapshot:
         except Exception as error:
             self._report(to_client_error(self._folder, error))
 
+    def _current_id(self) -> str | None:
+        """Return the id of the snapshot that is to be served; None if there is none."""
+        return current_id(self._folder)
+
     def _switch(self) -> None:
         """Open the CURRENT snapshot if it is not the one that is served. Raises SnapshotError if there is none."""
-        new_id = current_id(self._folder)
+        new_id = self._current_id()
         if new_id is None and self._world is None:
             raise SnapshotError(
                 f"the collection {self._folder.name!r} has no snapshot yet",

@@ -1,9 +1,9 @@
 """The server on a Ray cluster: several copies of it as replicas of one Ray Serve deployment.
 
 Every replica opens the collection for itself, follows its snapshots and answers like any other server. If the index is
-partitioned, each partition is a deployment of its own with two replicas, which the server replicas query. Ray Serve
-runs one HTTP proxy on each machine that has a replica. One actor records the sessions of all replicas. Clients speak
-HTTP and need not know about Ray.
+partitioned, actors have the partitions (`webemu.api.runtime.ray_partitions`), and the server replicas ask these. Ray
+Serve runs one HTTP proxy on each machine that has a replica. One actor records the sessions of all replicas. Clients
+speak HTTP and need not know about Ray.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
-from typing import NamedTuple, Protocol, cast
+from typing import cast
 
 from webemu.api.app import App, create_app
+from webemu.api.runtime.ray_partitions import REPLICAS, LivePartitions, Partitioning, start_partition_actors
 from webemu.emulator.cluster import connect_to_ray
 from webemu.emulator.config import Config
-from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded
+from webemu.emulator.errors import BadRequest, Overloaded
 from webemu.emulator.ledger import Ledger
 from webemu.index.ledger import LedgerError, SessionLedger
-from webemu.index.partitions.engine import TermKey
-from webemu.index.partitions.server import PartitionServer
-from webemu.index.partitions.split import partition_folder, partitioned_world, read_partitions
+from webemu.index.partitions.split import read_partitions
 
 NAME = "webemu"
 """Name of the Ray Serve application and of the namespace of its actor."""
@@ -38,123 +36,26 @@ SHUTDOWN_SECONDS = 15
 """Seconds that running requests have to finish when a replica is stopped."""
 KEEP_ALIVE_SECONDS = 120
 """Seconds that the proxies keep an idle connection open."""
-REPLICAS_PER_PARTITION = 2
-"""Replicas of each partition."""
-PARTITION_THREADS = 64
-"""Threads of a server replica that may wait for partitions."""
 MAX_PROXY_STARTS = 4
 """Attempts to start the HTTP proxies; Ray Serve gives each of them 5 seconds more than the one before."""
-MAX_ATTEMPTS, ATTEMPT_SECONDS = 5, 10.0
-"""Attempts to reach a partition before giving up, and seconds that each may take."""
-
-
-class PendingAnswer(Protocol):
-    """Answer that a Ray Serve replica will give."""
-
-    def result(self, *, timeout_s: float) -> object:
-        """Wait for the answer and return it."""
-
-
-class RemoteMethod(Protocol):
-    """Method of a Ray Serve replica."""
-
-    def remote(self, *arguments: object) -> PendingAnswer:
-        """Call the method, without waiting for its answer."""
-
-
-class PartitionHandle(Protocol):
-    """Handle of Ray Serve to the replicas of one partition, which has the methods of `PartitionReplica`."""
-
-    @property
-    def answer(self) -> RemoteMethod: ...
 
 
 class ServerReplica:
     """One replica of the server."""
 
-    def __init__(self, config: Config, *partitions: PartitionHandle) -> None:
-        """Take the handles of the partitions; without any, every replica opens the complete index."""
+    def __init__(self, config: Config, partitioning: Partitioning | None) -> None:
+        """Take how the index is partitioned; with None, every replica opens the complete index."""
         self._config = config
-        self._partitions = partitions
+        self._partitioning = partitioning
 
     def __serve_build_asgi_app__(self) -> App:
         """Return the ASGI application. Ray Serve calls this method by its name."""
-        world, config = None, self._config
-        if self._partitions:
-            split = read_partitions(config.collection_folder, len(self._partitions))
-            world = partitioned_world(config.collection, split, RemotePartitions(self._partitions))
         # Copies may share a file system, over which the locks of LMDB do not hold.
-        return create_app(replace(config, views_mb=0), world, cast(Ledger, RemoteLedger(config)))
-
-
-class PartitionReplica:
-    """One replica of one partition of the index."""
-
-    def __init__(self, config: Config, number: int, partitions: int) -> None:
-        split = read_partitions(config.collection_folder, partitions)
-        folder = partition_folder(config.collection_folder, partitions, number)
-        self._partition_server = PartitionServer(folder, split.snapshots[number], split.statistics())
-
-    def answer(self, method: str, arguments: tuple[object, ...], frequencies: dict[TermKey, int]) -> object:
-        """Return the answer of the partition server; an `EmulatorError` is returned as a `RemoteError` value.
-
-        Ray would wrap a raised error in a class of its own.
-        """
-        try:
-            return self._partition_server.answer(method, arguments, frequencies)
-        except EmulatorError as error:
-            return RemoteError(type(error), error.message, error.action, error.reason)
-
-
-class RemoteError(NamedTuple):
-    """An `EmulatorError` as a value that travels between Ray processes."""
-
-    error_class: type[EmulatorError]
-    message: str
-    action: str
-    reason: str
-
-
-class RemotePartitions:
-    """Client of the partitions, usable from any thread. A request to a lost replica is repeated on another one."""
-
-    def __init__(self, handles: Sequence[PartitionHandle]) -> None:
-        self._handles = handles
-        self._threads = ThreadPoolExecutor(PARTITION_THREADS, thread_name_prefix="webemu-parts")
-
-    def ask(
-        self, partitions: Sequence[int], method: str, arguments: tuple[object, ...], frequencies: Mapping[TermKey, int]
-    ) -> list[object]:
-        """Call a method of the partition server on each of the given partitions; return the answers in order.
-
-        Raises:
-            EmulatorError: as the partition raised it.
-            Overloaded: a partition did not answer after several attempts.
-        """
-        # In a thread of its own: Ray refuses to wait in a thread that runs an event loop.
-        answers = self._threads.submit(self._call_all, partitions, (method, arguments, dict(frequencies))).result()
-        for answer in answers:
-            if isinstance(answer, RemoteError):
-                raise answer.error_class(answer.message, action=answer.action, reason=answer.reason)
-        return answers
-
-    def _call_all(self, partitions: Sequence[int], call: tuple[object, ...]) -> list[object]:
-        """Start all calls before waiting for the first one."""
-        responses = [self._handles[part].answer.remote(*call) for part in partitions]
-        return [self._wait_for_answer(part, call, one) for part, one in zip(partitions, responses, strict=True)]
-
-    def _wait_for_answer(self, partition: int, call: tuple[object, ...], response: PendingAnswer) -> object:
-        """Wait for one call, repeating it if the replica was lost. Raises Overloaded after the last attempt."""
-        import ray  # optional dependency
-
-        for _ in range(MAX_ATTEMPTS):
-            try:
-                return response.result(timeout_s=ATTEMPT_SECONDS)
-            except (ray.exceptions.RayActorError, ray.exceptions.TaskCancelledError, TimeoutError):
-                response = self._handles[partition].answer.remote(*call)
-        raise Overloaded(
-            f"partition {partition} of the index did not answer {MAX_ATTEMPTS} times", action="retry after a second"
-        )
+        config, ledger = replace(self._config, views_mb=0), cast(Ledger, RemoteLedger(self._config))
+        if self._partitioning is None:
+            return create_app(config, ledger=ledger)
+        live_partitions = LivePartitions(config, self._partitioning)
+        return create_app(config, ledger=ledger, live_snapshot=live_partitions)
 
 
 class LedgerActor:
@@ -192,10 +93,14 @@ class RemoteLedger:
             ) from error
 
 
-def serve_on_ray(address: str, config: Config, partitions: int | None = None) -> None:
+def serve_on_ray(
+    address: str, config: Config, parts: int | None = None, processes: int | None = None, is_strict: bool = False
+) -> None:
     """Serve `config.workers` replicas on the Ray cluster at `address` until this process is told to stop.
 
-    `partitions` is the number of partitions of the index; None means that every replica opens the complete index.
+    - parts: number of partitions of the index; None means that every replica opens the complete index
+    - processes: number of processes that have the partitions; None means a quarter of the cluster's processors
+    - is_strict: True to refuse searches while a partition is lost
 
     Raises:
         EmulatorError: there is no Ray cluster at the address.
@@ -207,18 +112,24 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
             action="leave out --web-ports and --dns-port, or serve without --ray",
         )
     config = replace(config, root=config.root.resolve())  # Ray's processes have another working directory
-    if partitions:
-        read_partitions(config.collection_folder, partitions)
+    if parts:
+        read_partitions(config.collection_folder, parts)
     with connect_to_ray(address) as ray:
         from ray import serve  # optional dependency
 
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # only now: Ray installs its own handler when it connects
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         start_proxies(serve, config, ray)
-        _warn_of_few_processors(config.workers + REPLICAS_PER_PARTITION * (partitions or 0), ray)
+        partitioning = None
+        if parts:
+            default_processes = max(1, int(ray.cluster_resources().get("CPU", 0)) // (2 * REPLICAS))
+            partitioning = Partitioning(parts, min(parts, processes or default_processes), is_strict)
+        needed = config.workers + (REPLICAS * partitioning.processes if partitioning else 0)
+        _warn_of_few_processors(needed, ray)
         actor = _start_ledger_actor(config, ray)
+        partition_actors = start_partition_actors(config, partitioning, ray) if partitioning else []
         try:
-            _deploy(serve, config, partitions or 0)
+            _deploy(serve, config, partitioning)
             print(
                 f"webemu: {config.collection} by {config.workers} replicas on {config.host}:{config.port}", flush=True
             )
@@ -226,7 +137,8 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
                 threading.Event().wait()
         finally:
             serve.delete(NAME)
-            ray.kill(actor)
+            for one in (actor, *partition_actors):
+                ray.kill(one)
             if not serve.status().applications:
                 serve.shutdown()  # its proxies would keep the port in use
 
@@ -273,29 +185,22 @@ def _ledger_actor_name(config: Config) -> str:
     return f"sessions of {config.collection_folder}"
 
 
-def _deploy(serve: ModuleType, config: Config, partitions: int) -> None:
-    """Deploy the server replicas and, if the index is partitioned, the partition replicas that they query.
+def _deploy(serve: ModuleType, config: Config, partitioning: Partitioning | None) -> None:
+    """Deploy the server replicas.
 
     Raises:
         Overloaded: Ray Serve could not start them.
     """
-    deployment_options = {
-        "max_ongoing_requests": MAX_ONGOING_REQUESTS,
-        "graceful_shutdown_timeout_s": SHUTDOWN_SECONDS,
-        "logging_config": {"enable_access_log": False},
-        "ray_actor_options": {"num_cpus": 1},
-    }
-    partition_replicas = [
-        serve.deployment(name=f"part-{number}", num_replicas=REPLICAS_PER_PARTITION, **deployment_options)(
-            PartitionReplica
-        ).bind(config, number, partitions)
-        for number in range(partitions)
-    ]
-    server_replicas = serve.deployment(name="copy", num_replicas=config.workers, **deployment_options)(
-        serve.ingress()(ServerReplica)
-    )
+    server_replicas = serve.deployment(
+        name="copy",
+        num_replicas=config.workers,
+        max_ongoing_requests=MAX_ONGOING_REQUESTS,
+        graceful_shutdown_timeout_s=SHUTDOWN_SECONDS,
+        logging_config={"enable_access_log": False},
+        ray_actor_options={"num_cpus": 1},
+    )(serve.ingress()(ServerReplica))
     try:
-        serve.run(server_replicas.bind(config, *partition_replicas), name=NAME, route_prefix="/")
+        serve.run(server_replicas.bind(config, partitioning), name=NAME, route_prefix="/")
     except RuntimeError as error:
         raise Overloaded(
             f"Ray Serve could not start the replicas: {error}",

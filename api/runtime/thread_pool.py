@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -79,7 +80,8 @@ class ThreadPool:
         return [outputs[number] for number in range(len(items))]
 
     async def _run_in_executor(self, function: Callable[[], Output]) -> Output:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+        in_context = partial(copy_context().run, function)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, in_context)
 
     @contextmanager
     def _admit(self, weight: int) -> Iterator[None]:

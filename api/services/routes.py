@@ -14,6 +14,7 @@ from typing import TypeVar
 import orjson
 
 from webemu.api.http.errors import INFRASTRUCTURE, is_server_fault
+from webemu.api.http.missing_parts import missing_parts_headers
 from webemu.api.http.params import read_json_body, read_query
 from webemu.api.http.response import JSON, ApiResponse
 from webemu.api.observe import dashboard, metrics
@@ -25,6 +26,7 @@ from webemu.api.runtime.thread_pool import ThreadPool, wait_until_done
 from webemu.api.services import native
 from webemu.api.services.native import FetchRequest, FindRequest
 from webemu.emulator.errors import BadRequest, EmulatorError, SnapshotError
+from webemu.emulator.missing_parts import collect_missing_parts
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 
@@ -95,7 +97,9 @@ class Routes:
         parsed_query = native.parse_search(query)
         if ready := world.start_async(parsed_query):
             await wait_until_done(ready)
-        return ApiResponse(await self._pool.run(partial(native.search, world, parsed_query)), world.snapshot)
+        with collect_missing_parts() as missing:
+            body = await self._pool.run(partial(native.search, world, parsed_query))
+        return ApiResponse(body, world.snapshot, headers=missing_parts_headers(missing))
 
     def try_fetch_inline(self, query: bytes) -> ApiResponse | None:
         """Answer a fetch on the event loop; None if it needs a conversion, a disk or another machine."""
@@ -139,12 +143,12 @@ class Routes:
         return await asyncio.shield(future)  # a client that disconnects must not cancel it for the others
 
     async def _finish_and_cache(self, key: Key, pending: Awaitable[ApiResponse]) -> ApiResponse:
-        """Wait for a response and store it in the cache if it is JSON."""
+        """Wait for a response and store it in the cache if it is JSON and lacks nothing."""
         try:
             answer = await pending
         finally:
             del self._pending[key]
-        if answer.content_type == JSON:
+        if answer.content_type == JSON and not answer.headers:  # headers say that partitions of the index are missing
             self._cache.put(key, answer.body)
         return answer
 

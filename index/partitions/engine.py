@@ -40,6 +40,12 @@ class GlobalTermStatistics:
             self._words = {}
         self._words.update(frequencies)
 
+    def extended(self, frequencies: Mapping[TermKey, int]) -> GlobalTermStatistics:
+        """Return a copy that has further frequencies."""
+        copy = GlobalTermStatistics(self.documents, self.newest, self._conditions)
+        copy._words = {**self._words, **frequencies}
+        return copy
+
     def frequency_of(self, field: str, term: str) -> int | None:
         """Return the number of pages that have a term; None if it is not known yet."""
         return self._conditions.get(term, 0) if field == "key" else self._words.get((field, term))

@@ -1,18 +1,21 @@
-"""Calls that a partition answers, each with the type of its answer. Names are those of `PartitionServer.answer`."""
+"""Calls that partitions answer, each with the type of its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from webemu.emulator.types import Archive, Capture, Hit, Payload
-from webemu.index.partitions.server import DocRow, PartitionRanking
+from webemu.index.partitions.engine import TermKey
+from webemu.index.partitions.merged_ranking import DocRow, PartitionRanking
 
 Answer = TypeVar("Answer")
 
-SurtCaptures = tuple[str, list[Capture]]
-"""SURT key and its captures."""
+LISTING_BATCH = 500
+"""SURT keys of a listing that are sent at once."""
+SurtCaptures = tuple[str, list[tuple[int, Capture]]]
+"""SURT key and its captures, each with the number of its partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,40 @@ class Method(Generic[Answer]):
     name: str
 
 
+class PartitionCall(NamedTuple):
+    """A call of one method on some partitions."""
+
+    partition_set: str
+    """Id of the set of partitions (`webemu.index.partitions.split.PartitionSet`) that is meant."""
+    method: str
+    """Name of a `Method`."""
+    arguments: tuple[object, ...]
+    frequencies: Mapping[TermKey, int]
+    """Number of pages of all partitions that have each term, as far as the caller knows that they are needed."""
+    are_final: bool = True
+    """True if all partitions were counted; else the frequencies hold for this call only."""
+
+
+class GroupAnswer(NamedTuple):
+    """What a process that has several partitions answers for them."""
+
+    value: Any
+    """Answers by partition, of which only one that was asked alone may be empty or False; or one value for all
+    (`GROUP_METHODS`).
+    """
+    missing_terms: tuple[TermKey, ...] = ()
+    """Terms whose frequencies over all partitions are needed first; there is no value then."""
+    lost: tuple[int, ...] = ()
+    """Partitions that could not be asked."""
+
+
+RANK: Method[PartitionRanking] = Method("rank")
+FREQUENCIES: Method[list[int]] = Method("frequencies")
+LISTING: Method[list[SurtCaptures]] = Method("listing")
+GROUP_METHODS = {RANK.name, FREQUENCIES.name, LISTING.name}
+"""Methods that a process answers for all of its partitions together."""
+
 ROWS: Method[list[DocRow]] = Method("rows")
-RANK: Method[PartitionRanking] = Method("rank_partition")
 RENDER_HIT: Method[Hit] = Method("render_hit")
 EXPLAIN: Method[dict[str, float]] = Method("explain_factors")
 TERMS: Method[Sequence[str]] = Method("terms")
@@ -37,7 +72,6 @@ BY_LOOSE_KEY: Method[list[Capture]] = Method("by_loose_key")
 ERROR_PAGE: Method[list[Capture]] = Method("error_page_of")
 HAS_EXCHANGES: Method[bool] = Method("has_exchanges")
 RECORDED_EXCHANGES: Method[list[Capture]] = Method("recorded_exchanges")
-LISTING: Method[list[SurtCaptures]] = Method("listing")
 BYTES: Method[list[bytes]] = Method("bytes_of")
 KNOWS_HOST: Method[bool] = Method("knows_host")
 TEXT: Method[tuple[str, str]] = Method("text")

@@ -1,39 +1,41 @@
 """The port `webemu.emulator.ports.PageStore` over remote partitions.
 
-Calls about one URL go to its partition alone; looser URL keys, hosts and listings go to all of them.
+Calls about one URL go to its partition and those that were added later; looser URL keys, hosts and listings go to all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby, zip_longest
 
 from webemu.emulator.types import Archive, Capture, Payload
 from webemu.index.open import DocumentConverter
 from webemu.index.partitions import methods
-from webemu.index.partitions.methods import Method, SurtCaptures
+from webemu.index.partitions.client import PartitionClient
+from webemu.index.partitions.methods import LISTING_BATCH, Method, SurtCaptures
 from webemu.index.partitions.partition import locate_remote_doc, partition_of
-from webemu.index.partitions.ranker import DocValueCache, PartitionClient
-from webemu.index.partitions.server import LISTING_BATCH
+from webemu.index.partitions.ranker import DocValueCache
 
 
 class PartitionedPageStore(DocumentConverter):
     """Captures of a URL and their content, in whichever partition they are."""
 
-    def __init__(self, client: PartitionClient, doc_values: DocValueCache) -> None:
+    def __init__(self, client: PartitionClient, doc_values: DocValueCache, parts: int) -> None:
+        """Take the number of partitions that URLs were first divided among; those after it were added later."""
         self._client = client
         self._doc_values = doc_values
-        self._cached_archives = lru_cache(1)(lambda: client.call_one(0, methods.ARCHIVES))
+        self._parts = parts
+        self._added = range(parts, client.count)
+        self._archives_by_partition = lru_cache(1)(lambda: client.call_some([0, *self._added], methods.ARCHIVES))
         self.knows_host = lru_cache(1 << 14)(self._knows_host)
 
     def exact(self, url: str) -> list[Capture]:
         """Return the captures of exactly this URL, oldest first."""
-        partition = partition_of(url, self._client.count)
-        return [
-            self._with_global_id(partition, capture) for capture in self._client.call_one(partition, methods.EXACT, url)
-        ]
+        home = partition_of(url, self._parts)
+        captures = self._with_global_ids(self._client.call_some([home, *self._added], methods.EXACT, url))
+        return _sort_by_time(captures) if self._added else captures
 
     def canonical(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same canonical form."""
@@ -53,25 +55,20 @@ class PartitionedPageStore(DocumentConverter):
         first_url = min((capture.url for capture in error_captures), default="")
         return [capture for capture in error_captures if capture.url == first_url]
 
-    def listing(self, first: str, last: str) -> Iterator[SurtCaptures]:
+    def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         """Yield (SURT, captures of all URLs that have it, in time order), merged over the partitions."""
-        listings = [self._listing(part, first, last) for part in range(self._client.count)]
+        listings = [self._listing(group, first, last) for group in self._client.groups]
         merged = merge(*listings, key=lambda entry: entry[0].encode("utf-8", "surrogatepass"))
         for key, same in groupby(merged, key=lambda entry: entry[0]):
-            yield (
-                key,
-                sorted(
-                    (capture for _, captures in same for capture in captures),
-                    key=lambda capture: (capture.time, capture.url),
-                ),
-            )
+            pairs = chain.from_iterable(numbered for _, numbered in same)
+            captures = [self._with_global_id(partition, capture) for partition, capture in pairs]
+            yield key, sorted(captures, key=lambda capture: (capture.time, capture.url))
 
-    def _listing(self, partition: int, first: str, last: str) -> Iterator[SurtCaptures]:
-        """Yield the listing of one partition, fetched in batches."""
+    def _listing(self, group: Sequence[int], first: str, last: str) -> Iterator[SurtCaptures]:
+        """Yield the listing of the partitions of one process, fetched in batches."""
         while True:
-            batch = self._client.call_one(partition, methods.LISTING, first, last)
-            for key, captures in batch:
-                yield key, [self._with_global_id(partition, capture) for capture in captures]
+            batch = self._client.call_group(group, methods.LISTING, first, last)
+            yield from batch
             if len(batch) < LISTING_BATCH:
                 return
             first = batch[-1][0] + "\0"
@@ -79,8 +76,7 @@ class PartitionedPageStore(DocumentConverter):
     @cached_property
     def has_exchanges(self) -> bool:
         """True if a partition has recorded exchanges."""
-        answers = self._client.call_all(methods.HAS_EXCHANGES)
-        return any(answers)
+        return any(self._client.call_each(methods.HAS_EXCHANGES).values())
 
     def recorded_exchanges(self, key: str) -> list[Capture]:
         """Return the responses that were recorded for requests of a key, in the order of the recording."""
@@ -89,15 +85,15 @@ class PartitionedPageStore(DocumentConverter):
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files of the collection."""
-        return self._cached_archives()
+        return list(chain.from_iterable(self._archives_by_partition().values()))
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         """Return `length` bytes of a WARC file from `offset` on, in pieces."""
-        return self._client.call_one(0, methods.BYTES, archive, offset, length)
+        homes = [home for home, archives in self._archives_by_partition().items() if archive in archives]
+        return self._client.call_one(homes[0] if homes else 0, methods.BYTES, archive, offset, length)
 
     def _knows_host(self, host: str) -> bool:
-        answers = self._client.call_all(methods.KNOWS_HOST, host)
-        return any(answers)
+        return any(self._client.call_each(methods.KNOWS_HOST, host).values())
 
     def text(self, doc: int) -> tuple[str, str]:
         """Return (title, text) of a page view by dense id."""
@@ -110,32 +106,48 @@ class PartitionedPageStore(DocumentConverter):
         """
         if not wait:
             raise BlockingIOError
-        return Payload(*self._client.call_one(partition_of(capture.url, self._client.count), methods.PAYLOAD, capture))
+        return Payload(*self._client.call_one(partition_of(capture.url, self._parts), methods.PAYLOAD, capture))
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it has no character encoding."""
-        return self._client.call_one(partition_of(capture.url, self._client.count), methods.HTML, capture)
+        return self._client.call_one(partition_of(capture.url, self._parts), methods.HTML, capture)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Return title completions of the first partition: every partition has all titles."""
-        return self._client.call_one(0, methods.SUGGEST, prefix, limit)
+        """Return title completions: of the first partition, which has all titles of the division, and of those added
+        later, one of each in turn.
+        """
+        lists = [self._client.call_first(methods.SUGGEST, prefix, limit)]
+        lists += self._client.call_some(self._added, methods.SUGGEST, prefix, limit).values() if self._added else []
+        titles = chain.from_iterable(zip_longest(*lists))
+        return list(dict.fromkeys(title for title in titles if title is not None))[:limit]
 
     def nearest(self, word: str) -> Iterable[str]:
-        """Return similar words of all titles and of the first partition's texts."""
-        return self._client.call_one(0, methods.NEAREST, word)
+        """Return similar words of all titles and of the texts of the first partition and of those added later."""
+        words = self._client.call_first(methods.NEAREST, word)
+        added = self._client.call_some(self._added, methods.NEAREST, word).values() if self._added else ()
+        return dict.fromkeys(chain(words, *added))
 
     def _captures_of_all(self, method: Method[list[Capture]], name: str) -> list[Capture]:
         """Return the captures that all partitions return for a method."""
-        captures_by_partition = self._client.call_all(method, name)
+        captures = self._with_global_ids(self._client.call_each(method, name))
+        return _sort_by_time(captures) if self._added else captures
+
+    def _with_global_ids(self, captures_by_partition: Mapping[int, list[Capture]]) -> list[Capture]:
+        """Return captures in the order of their partitions, with dense ids over all partitions."""
         return [
             self._with_global_id(partition, capture)
-            for partition, captures in enumerate(captures_by_partition)
+            for partition, captures in captures_by_partition.items()
             for capture in captures
         ]
 
     def _with_global_id(self, partition: int, capture: Capture) -> Capture:
         """Return the capture with a dense id over all partitions."""
-        remote_location = locate_remote_doc(capture.doc, self._client.count) or (partition, capture.doc)
+        remote_location = locate_remote_doc(capture.doc, self._parts) or (partition, capture.doc)
         return (
             capture._replace(doc=self._doc_values.global_id(*remote_location)) if remote_location[1] >= 0 else capture
         )
+
+
+def _sort_by_time(captures: list[Capture]) -> list[Capture]:
+    """Return captures oldest first; those of one second in the order they were in."""
+    return sorted(captures, key=lambda capture: capture.time)

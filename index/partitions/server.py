@@ -1,156 +1,97 @@
-"""Serves one partition: answers the calls of those who query all partitions, with plain values in and out.
+"""Serves one partition: its engines and its pages, with plain values in and out.
 
-A query may come before the partition knows how frequent its words are over all partitions. Then the answer is
-`MissingTerms`, and the call is repeated with their frequencies.
+`webemu.index.partitions.group` puts the partitions of a process together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from webemu.emulator.query import ParsedQuery
-from webemu.emulator.types import Archive, Capture, Hit
+from webemu.emulator.types import Archive, Hit
+from webemu.emulator.world import World
 from webemu.index.engine import RankEngine
-from webemu.index.open import open_snapshot
-from webemu.index.partitions.engine import (
-    GlobalTermStatistics,
-    MissingTermCollector,
-    PartitionEngine,
-    TermKey,
-    UnknownTermFrequency,
-)
-from webemu.index.rank import FLAT_BM25, RERANK_DEPTH
-
-RENDERED_HITS = 20
-"""Best hits that are sent rendered."""
-LISTING_BATCH = 500
-"""SURT keys of a listing that are sent at once."""
-
-DocRow = tuple[int, int, int, int, int, bool]
-"""(since, until, day, domain, cluster, True if the page has duplicates) of a page."""
-
-
-class PartitionHit(NamedTuple):
-    """A page in the ranking of one partition."""
-
-    score: float
-    """BM25 score."""
-    doc: int
-    """Dense id inside the partition."""
-    order: int
-    """Rank of its URL among all URLs of the collection."""
-    factor: float
-    """Factor of the second stage; 1 if there is none."""
-    row: DocRow
-    hit: Hit | None
-    """Rendered hit of the best `RENDERED_HITS`; None for the others."""
-
-
-class PartitionRanking(NamedTuple):
-    """The ranking of one partition."""
-
-    hits: list[PartitionHit]
-    is_complete: bool
-    """True if there are no more hits."""
-    by_score: bool
-    """True if anything ranks; else the order is that of the partition."""
-    reranks: bool
-    """True if there is a second stage."""
-
-
-class MissingTerms(NamedTuple):
-    """Terms whose global frequency a call needs."""
-
-    keys: tuple[TermKey, ...]
+from webemu.index.partitions.engine import GlobalTermStatistics, PartitionEngine
+from webemu.index.partitions.merged_ranking import DocRow
+from webemu.index.rank import FLAT_BM25
 
 
 class PartitionServer:
     """An open partition. Read-only and thread-safe."""
 
-    def __init__(self, home: Path, snapshot: str, statistics: GlobalTermStatistics) -> None:
-        """Open a snapshot of the partition whose folder is `home`. Raises SnapshotError."""
-        world = open_snapshot(home, snapshot)
-        assert isinstance(world.ranker, RankEngine)
-        self._statistics = statistics
-        full = PartitionEngine.over_same_files(world.ranker, statistics)
-        self._engines = {
-            "full": full,
-            "plain": full.with_weights(FLAT_BM25),
-            "weak": full.with_weights(FLAT_BM25, "title"),
-        }
-        self._page_store = world.page_store
-        self._columns = full.doc_values
-
-    def answer(self, method: str, arguments: tuple[object, ...], frequencies: Mapping[TermKey, int]) -> object:
-        """Return the result of a method of the engine or the page store; `MissingTerms` if frequencies are missing.
-
-        `frequencies` has frequencies over all partitions, which are cached.
+    def __init__(
+        self,
+        world: World,
+        statistics: GlobalTermStatistics,
+        superseded: Mapping[int, int],
+        copies: Mapping[int, Sequence[int]],
+    ) -> None:
+        """Take the open snapshot of the partition, the statistics of all partitions, and what it shares with partitions
+        of other times: the end of the visibility of pages (seconds), and pages by cluster of duplicates.
         """
-        self._statistics.learn(frequencies)
-        if method in _ENGINE_FUNCTIONS:
+        assert isinstance(world.ranker, RankEngine)
+        self.page_store = world.page_store
+        self._ranker = world.ranker
+        self._statistics = statistics
+        self._superseded = superseded
+        self._copies = copies
+        self._engines: dict[str, PartitionEngine] = {}
+
+    def engine(self, name: str) -> PartitionEngine:
+        """Return the engine `full`, `plain` or `weak`, made when it is first needed."""
+        if (engine := self._engines.get(name)) is None:
+            engine = PartitionEngine.over_same_files(self._ranker, self._statistics)
+            if name != "full":
+                engine = engine.with_weights(FLAT_BM25, "title" if name == "weak" else "all")
+            self._engines[name] = engine
+        return engine
+
+    def with_statistics(self, statistics: GlobalTermStatistics) -> PartitionServer:
+        """Return the same partition with other statistics: for one call, nothing is cached."""
+        copy = object.__new__(PartitionServer)
+        copy.page_store, copy._ranker = self.page_store, self._ranker
+        copy._superseded, copy._copies = self._superseded, self._copies
+        copy._statistics, copy._engines = statistics, {}
+        return copy
+
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the result of a method of an engine, whose name is the first argument, or of the page store.
+
+        Raises UnknownTermFrequency.
+        """
+        if method in ENGINE_FUNCTIONS:
             name, *engine_arguments = arguments
-            return self._call_engine(method, str(name), engine_arguments)
+            return ENGINE_FUNCTIONS[method](self.engine(str(name)), *engine_arguments)
         handler = getattr(self, f"_{method}", None)
-        return handler(*arguments) if handler else getattr(self._page_store, method)(*arguments)
+        return handler(*arguments) if handler else getattr(self.page_store, method)(*arguments)
 
-    def _call_engine(self, method: str, name: str, arguments: Sequence[object]) -> object:
-        """Call a function with the named engine."""
-        function = _ENGINE_FUNCTIONS[method]
-        try:
-            return function(self._engines[name], *arguments)
-        except UnknownTermFrequency:  # run once more to collect all unknown terms, instead of one per round trip
-            collector = MissingTermCollector.over_same_files(self._engines[name], self._statistics)
-            assert isinstance(collector, MissingTermCollector)
-            function(collector, *arguments)
-            return MissingTerms(tuple(sorted(collector.missing_terms)))
-
-    def _frequencies(self, keys: list[TermKey]) -> list[int]:
-        return [self._engines["full"].local_frequency(*key) for key in keys]
+    def row(self, doc: int) -> DocRow:
+        """Return the values that decide whether a page is shown."""
+        columns = self._ranker.doc_values
+        cluster = columns.cluster[doc]
+        is_copied = len(self._members(cluster)) > 0
+        until = self._superseded.get(doc, columns.until[doc])
+        return columns.since[doc], until, columns.day[doc], columns.domain[doc], cluster, is_copied
 
     def _rows(self, docs: list[int]) -> list[DocRow]:
-        return [doc_row(self._engines["full"], doc) for doc in docs]
+        return [self.row(doc) for doc in docs]
 
     def _copies_in(self, cluster: int) -> list[tuple[int, DocRow]]:
-        engine = self._engines["full"]
-        return [(doc, doc_row(engine, doc)) for doc in engine.cluster_members(cluster)]
+        return [(doc, self.row(doc)) for doc in self._members(cluster)]
 
-    def _listing(self, first: str, last: str) -> list[tuple[str, list[Capture]]]:
-        return list(islice(self._page_store.listing(first, last), LISTING_BATCH))
+    def _members(self, cluster: int) -> Sequence[int]:
+        """Return the pages of a cluster that has others, here or in partitions of other times."""
+        return self._copies.get(cluster) or self._ranker.cluster_members(cluster)
 
     def _bytes_of(self, archive: Archive, offset: int, length: int) -> list[bytes]:
-        return list(self._page_store.bytes_of(archive, offset, length))
+        return list(self.page_store.bytes_of(archive, offset, length))
 
     def _has_exchanges(self) -> bool:
-        return self._page_store.has_exchanges
+        return self.page_store.has_exchanges
 
     def _nearest(self, word: str) -> list[str]:
-        return list(self._page_store.nearest(word))
-
-
-def doc_row(engine: RankEngine, doc: int) -> DocRow:
-    """Return the values that decide whether a page is shown."""
-    columns, cluster = engine.doc_values, engine.doc_values.cluster[doc]
-    is_copied = len(engine.cluster_members(cluster)) > 0
-    return columns.since[doc], columns.until[doc], columns.day[doc], columns.domain[doc], cluster, is_copied
-
-
-def rank_partition(engine: RankEngine, parsed: ParsedQuery, limit: int) -> PartitionRanking:
-    """Return the best of a partition by BM25, with the factors of the second stage."""
-    plan = engine.plan(parsed)
-    hits, is_complete = plan.bm25_candidates(limit)
-    factors = plan.rerank_factors(hits[:RERANK_DEPTH]) if plan.reranks else []
-    order = engine.doc_values.order
-    partition_hits = [
-        PartitionHit(
-            score, doc, order[doc], factors[rank] if rank < len(factors) else 1.0, doc_row(engine, doc),
-            plan.render_hit(doc, score) if rank < RENDERED_HITS else None,
-        )
-        for rank, (score, doc) in enumerate(hits)
-    ]  # fmt: skip
-    return PartitionRanking(partition_hits, is_complete, bool(plan.hashes), plan.reranks)
+        return list(self.page_store.nearest(word))
 
 
 def _render_hit(engine: RankEngine, parsed: ParsedQuery, doc: int, score: float) -> Hit:
@@ -163,10 +104,10 @@ def _explain_factors(
     return engine.plan(parsed).explain_factors(doc, score, is_best)
 
 
-_ENGINE_FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    "rank_partition": rank_partition,
+ENGINE_FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "render_hit": _render_hit,
     "explain_factors": _explain_factors,
     "terms": RankEngine.terms,
     "frequency": RankEngine.frequency,
 }
+"""Methods of an engine."""

@@ -83,7 +83,7 @@ def whole_world(folder: Path) -> World:
 
 @pytest.fixture
 def here(folder: Path, partition_set: PartitionSet) -> Here:
-    return Here(folder, partition_set)
+    return Here(folder, PARTS)
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: 
     copied = [hit for hit in first.hits if parted.ranker.duplicates(hit.doc)]
     here.calls.clear()
     assert parted.search(Query("lighthouse of the town")) == first
-    assert here.calls == [("rank_partition", (0, 1, 2))]
+    assert here.calls == [("rank", (0, 2, 1))]
     parted.duplicate_urls(first)
     assert [method for method, _ in here.calls].count("copies_in") == len(copied) < len(first.hits)
 
