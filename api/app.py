@@ -95,6 +95,7 @@ class App:
         self._metrics = MetricsAggregator(counters.worker_figures, siblings_folder())
         self._traces = TraceWriter(config.state_folder / "traces")
         counters.sections |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
+        counters.sections |= live_snapshot.sections
         counters.sections["reader"] = lambda: READER
         world_cache = WorldCache(live_snapshot.open, live_snapshot.is_open, cache)
         self._rules = open_rules(config, ledger)

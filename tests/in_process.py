@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 from webemu.index import snapshot
+from webemu.index.partitions import split
 from webemu.ingest import pool, run
 from webemu.ingest.pieces import PIECE_BYTES
 from webemu.ingest.worker import Job, WorkerProgress
@@ -64,5 +65,9 @@ def run_jobs_here(
 @contextmanager
 def in_process() -> Iterator[None]:
     """Keep all ingests and snapshot builds inside this block in this process."""
-    with patch.object(run, "run_jobs", run_jobs_here), patch.object(snapshot, "ProcessPoolExecutor", CallingExecutor):
+    with (
+        patch.object(run, "run_jobs", run_jobs_here),
+        patch.object(snapshot, "ProcessPoolExecutor", CallingExecutor),
+        patch.object(split, "ProcessPoolExecutor", CallingExecutor),
+    ):
         yield

@@ -26,6 +26,7 @@ COMPOSES = {
     "api/audit/as_of.py",
     "api/audit/command.py",
     "api/runtime/ray_cluster.py",
+    "api/runtime/ray_partitions.py",
 }
 """The modules that put the server together: these may import `index`."""
 READS_CRAWLS = "rl/tasks/"

@@ -12,7 +12,7 @@ import logging
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +118,8 @@ class LiveSnapshot:
         self._pinned: list[World] = []
         self._removals = (file_state(folder / REMOVALS_FILE), "")
         """State of the file of removals, and the snapshot that was served with it."""
+        self.sections: dict[str, Callable[[], Mapping[str, int]]] = {}
+        """Functions that return figures of what is served, by name, for `/v1/stats`."""
         self.peers = from_environment(self.open)
         """The other workers of this server; None if there are none."""
         self._on_query: Callable[[str], None] | None = None

@@ -137,8 +137,8 @@ def serve_on_ray(
                 threading.Event().wait()
         finally:
             serve.delete(NAME)
-            for one in (actor, *partition_actors):
-                ray.kill(one)
+            for started_actor in (actor, *partition_actors):
+                ray.kill(started_actor)
             if not serve.status().applications:
                 serve.shutdown()  # its proxies would keep the port in use
 

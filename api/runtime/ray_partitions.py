@@ -42,7 +42,7 @@ MIN_HEDGE_SECONDS = 0.005
 
 
 class Partitioning(NamedTuple):
-    """How an index is served in partitions."""
+    """Division of an index into partitions and processes."""
 
     parts: int
     """Number of partitions that URLs are divided among."""
@@ -129,8 +129,8 @@ class RayPartitions:
                 raise answer.error_class(answer.message, action=answer.action, reason=answer.reason)
         return [answer for answer in answers if isinstance(answer, GroupAnswer)]
 
-    def figures(self) -> dict[str, object]:
-        """Return how many asks there were, how many were sent to another replica too, and how many were in vain."""
+    def figures(self) -> dict[str, int]:
+        """Return how many asks were answered, sent to another replica too, and lost, and when one is late."""
         return self._hedge.figures()
 
     def _ask_all(self, groups: Sequence[Sequence[int]], call: PartitionCall) -> list[GroupAnswer | RemoteError]:
@@ -204,13 +204,13 @@ class HedgeTimer:
 
     def __init__(self) -> None:
         self._latest: deque[float] = deque(maxlen=HEDGE_SAMPLE)
-        self._counts = {"asked": 0, "hedged": 0, "lost": 0}
+        self._counts = {"answered": 0, "hedged": 0, "lost": 0}
         self._lock = Lock()
 
     def record(self, seconds: float) -> None:
         """Record how long an ask took that was answered."""
         with self._lock:
-            self._counts["asked"] += 1
+            self._counts["answered"] += 1
             self._latest.append(seconds)
 
     def count(self, event: str) -> None:
@@ -225,11 +225,11 @@ class HedgeTimer:
                 return ANSWER_SECONDS
             return max(MIN_HEDGE_SECONDS, sorted(self._latest)[int(HEDGE_QUANTILE * HEDGE_SAMPLE)])
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> dict[str, int]:
         """Return the counts, and the present time in milliseconds."""
         with self._lock:
             counts = dict(self._counts)
-        return {**counts, "hedge_ms": round(1000 * self.seconds(), 1)}
+        return {**counts, "late_after_ms": round(1000 * self.seconds())}
 
 
 class LivePartitions(LiveSnapshot):
@@ -239,8 +239,8 @@ class LivePartitions(LiveSnapshot):
         super().__init__(config.collection_folder)
         self._parts = partitioning.parts
         self._is_strict = partitioning.is_strict
-        self.transport = RayPartitions(config, partitioning)
-        """Client of the partitions."""
+        self._transport = RayPartitions(config, partitioning)
+        self.sections["parts"] = self._transport.figures
 
     def check_files(self) -> None:
         """Raise SnapshotError if the description of the partitions is gone."""
@@ -251,4 +251,4 @@ class LivePartitions(LiveSnapshot):
 
     def _open_plain(self, snapshot: str) -> World:
         partition_set = read_partitions(self._folder, self._parts, snapshot)
-        return partitioned_world(self._folder.name, partition_set, self.transport, self._is_strict)
+        return partitioned_world(self._folder.name, partition_set, self._transport, self._is_strict)

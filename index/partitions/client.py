@@ -157,10 +157,10 @@ class PartitionClient:
 
         Only complete counts are cached.
         """
-        known = {key: self._frequency_cache[key] for key in terms if key in self._frequency_cache}
-        unknown_terms = sorted(terms - known.keys())
+        cached = {key: self._frequency_cache[key] for key in terms if key in self._frequency_cache}
+        unknown_terms = sorted(terms - cached.keys())
         if not unknown_terms:
-            return known, set()
+            return cached, set()
         call = PartitionCall(self._set_id, FREQUENCIES.name, (unknown_terms,), {})
         answers = self._transport.ask(self.groups, call)
         counts = [answer.value for answer in answers if answer.value is not None]
@@ -171,4 +171,4 @@ class PartitionClient:
             if len(self._frequency_cache) > MAX_CACHED_TERMS:
                 self._frequency_cache = {}
             self._frequency_cache |= counted
-        return known | counted, lost
+        return cached | counted, lost

@@ -48,7 +48,7 @@ REOPEN_SECONDS = 1.0
 
 
 class PartitionGroup:
-    """The partitions of one process. Each is opened when it is first asked. Read-only and thread-safe."""
+    """The partitions of one process. Each is opened when it is first responders. Read-only and thread-safe."""
 
     def __init__(self, collection: Path, parts: int) -> None:
         """Take the folder of the collection, and the number of partitions that it was split into."""
@@ -70,12 +70,12 @@ class PartitionGroup:
         else:
             statistics = statistics.extended(call.frequencies)
             servers = {number: server.with_statistics(statistics) for number, server in servers.items()}
-        asked = _AskedPartitions(servers, statistics, set(lost))
+        responders = _AskedPartitions(servers, statistics, set(lost))
         try:
-            value = asked.answer(call.method, call.arguments)
+            value = responders.answer(call.method, call.arguments)
         except UnknownTermFrequency:
-            return GroupAnswer(None, asked.missing_terms(call.method, call.arguments), tuple(asked.lost))
-        return GroupAnswer(value, (), tuple(sorted(asked.lost)))
+            return GroupAnswer(None, responders.missing_terms(call.method, call.arguments), tuple(responders.lost))
+        return GroupAnswer(value, (), tuple(sorted(responders.lost)))
 
     def _open_set(self, set_id: str) -> _OpenSet:
         """Return an open set of partitions, of which the latest two are kept."""
@@ -152,7 +152,7 @@ class _AskedPartitions:
         self._servers = dict(servers)
         self._statistics = statistics
         self.lost = lost
-        """Partitions that could not be asked."""
+        """Partitions that could not be responders."""
 
     def answer(self, method: str, arguments: tuple[Any, ...]) -> object:
         """Return the answers of all partitions, or their one answer. Raises UnknownTermFrequency."""

@@ -13,7 +13,7 @@ DocRow = tuple[int, int, int, int, int, bool]
 NO_ROW: DocRow = (0, 0, 0, 0, 0, False)
 """Row of a hit that was not read yet."""
 SortKey = tuple[float, int, int]
-"""What a ranking is sorted by: score and URL, or the place in a partition if nothing ranks."""
+"""Key that a ranking is sorted by: score and URL, or the place in a partition if nothing ranks."""
 
 
 class PartitionHit(NamedTuple):

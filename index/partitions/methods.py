@@ -40,7 +40,7 @@ class PartitionCall(NamedTuple):
 
 
 class GroupAnswer(NamedTuple):
-    """What a process that has several partitions answers for them."""
+    """Answer of a process for the partitions that it has."""
 
     value: Any
     """Answers by partition, of which only one that was asked alone may be empty or False; or one value for all
@@ -70,7 +70,6 @@ CANONICAL: Method[list[Capture]] = Method("canonical")
 SURT: Method[list[Capture]] = Method("surt")
 BY_LOOSE_KEY: Method[list[Capture]] = Method("by_loose_key")
 ERROR_PAGE: Method[list[Capture]] = Method("error_page_of")
-HAS_EXCHANGES: Method[bool] = Method("has_exchanges")
 RECORDED_EXCHANGES: Method[list[Capture]] = Method("recorded_exchanges")
 BYTES: Method[list[bytes]] = Method("bytes_of")
 KNOWS_HOST: Method[bool] = Method("knows_host")

@@ -24,7 +24,7 @@ Place = tuple[int, int, int]
 
 
 class Overlap(NamedTuple):
-    """What partitions have in common."""
+    """URLs and texts that partitions have in common."""
 
     superseded: dict[int, dict[int, int]]
     """New end of the visibility of pages, in seconds, by partition and dense id."""
@@ -57,8 +57,8 @@ def find_overlap(homes: list[Path], snapshots: tuple[str, ...], parts: int) -> O
     repeated = 0
     for number in added:
         for url in open_partition(number)[0].iter_urls():
-            others = [partition_of(url, parts), *range(parts, number)]
-            having = [other for other in others if open_partition(other)[0].exact(url)]
+            earlier = [partition_of(url, parts), *range(parts, number)]
+            having = [other for other in earlier if open_partition(other)[0].exact(url)]
             if not having:
                 continue
             repeated += 1
@@ -82,9 +82,9 @@ def _find_copies(columns: Sequence[Columns], parts: int) -> dict[int, dict[int, 
     times = Counter(cluster for some in clusters for cluster in some)
     shared = {cluster for cluster, count in times.items() if count > 1}
     copies: dict[int, dict[int, list[int]]] = {}
-    for number, one in enumerate(columns):
+    for number, partition_columns in enumerate(columns):
         docs_by_cluster: defaultdict[int, list[int]] = defaultdict(list)
-        for doc, cluster in enumerate(one.cluster):
+        for doc, cluster in enumerate(partition_columns.cluster):
             if cluster in shared:
                 docs_by_cluster[cluster].append(doc)
         if docs_by_cluster:

@@ -6,7 +6,7 @@ Calls about one URL go to its partition and those that were added later; looser 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from heapq import merge
 from itertools import chain, groupby, zip_longest
 
@@ -22,8 +22,11 @@ from webemu.index.partitions.ranker import DocValueCache
 class PartitionedPageStore(DocumentConverter):
     """Captures of a URL and their content, in whichever partition they are."""
 
-    def __init__(self, client: PartitionClient, doc_values: DocValueCache, parts: int) -> None:
-        """Take the number of partitions that URLs were first divided among; those after it were added later."""
+    def __init__(self, client: PartitionClient, doc_values: DocValueCache, parts: int, has_exchanges: bool) -> None:
+        """Take the number of partitions that URLs were first divided among, of which those after it were added later,
+        and True if any has recorded exchanges.
+        """
+        self.has_exchanges = has_exchanges
         self._client = client
         self._doc_values = doc_values
         self._parts = parts
@@ -72,11 +75,6 @@ class PartitionedPageStore(DocumentConverter):
             if len(batch) < LISTING_BATCH:
                 return
             first = batch[-1][0] + "\0"
-
-    @cached_property
-    def has_exchanges(self) -> bool:
-        """True if a partition has recorded exchanges."""
-        return any(self._client.call_each(methods.HAS_EXCHANGES).values())
 
     def recorded_exchanges(self, key: str) -> list[Capture]:
         """Return the responses that were recorded for requests of a key, in the order of the recording."""

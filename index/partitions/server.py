@@ -87,9 +87,6 @@ class PartitionServer:
     def _bytes_of(self, archive: Archive, offset: int, length: int) -> list[bytes]:
         return list(self.page_store.bytes_of(archive, offset, length))
 
-    def _has_exchanges(self) -> bool:
-        return self.page_store.has_exchanges
-
     def _nearest(self, word: str) -> list[str]:
         return list(self.page_store.nearest(word))
 

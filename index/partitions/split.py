@@ -75,6 +75,8 @@ class PartitionSet:
     """Counts over all partitions, named as in a manifest."""
     sources: dict[int, int]
     """Hash of what was read from each source, by id."""
+    exchanges: int
+    """Number of recorded exchanges."""
     removals: str
     """Hash of what was removed from the collection before; empty if nothing was."""
     superseded: dict[int, dict[int, int]] = field(default_factory=dict)
@@ -234,7 +236,7 @@ def partitioned_world(
     doc_values = DocValueCache(client, partition_set.bases)
     engines = {engine: PartitionedRanker(client, doc_values, engine) for engine in RANKER_NAMES}
     world_figures = {"collection": name, **partition_set.figures, "parts": count}
-    page_store = PartitionedPageStore(client, doc_values, partition_set.parts)
+    page_store = PartitionedPageStore(client, doc_values, partition_set.parts, partition_set.exchanges > 0)
     return World(partition_set.id, engines["full"], page_store, world_figures, engines)
 
 
@@ -266,7 +268,7 @@ def _describe_partitions(
     figures = {"sources": len(sources), **figures, "hosts": _count_hosts(collection)}
     return PartitionSet(
         _hash_snapshots(snapshots), parts, snapshots, _first_ids(manifests), newest, dict(conditions), figures,
-        dict(sorted(sources.items())), manifests[-1].removals,
+        dict(sorted(sources.items())), sum(manifest.exchanges for manifest in manifests), manifests[-1].removals,
     )  # fmt: skip
 
 

@@ -279,7 +279,7 @@ def test_a_part_whose_files_are_gone_is_named_until_they_are_back(
     folder = partition_folder(collection, PARTS, LOST)
     with collect_missing_parts() as missing:
         complete = parted.search(Query("town river"))
-    gone = folder.rename(folder.with_name("gone"))
+    moved = folder.rename(folder.with_name("moved"))
     try:
         fresh = partitioned_world("default", partition_set, here := Here(collection, PARTS))
         with collect_missing_parts() as missing:
@@ -288,7 +288,7 @@ def test_a_part_whose_files_are_gone_is_named_until_they_are_back(
         with pytest.raises(Overloaded):
             fresh.fetch(PageRequest("https://news.example/same"))
     finally:
-        gone.rename(folder)
+        moved.rename(folder)
     here.forget_failures()
     with collect_missing_parts() as missing:
         assert fresh.search(Query("town river")) == complete
