@@ -11,7 +11,6 @@ from itertools import count
 from threading import Lock
 
 from webemu.emulator.cached_world import CachedWorld, ComputeCache
-from webemu.emulator.missing_parts import collect_missing_parts, lost_parts_error
 from webemu.emulator.policy import Policy
 from webemu.emulator.policy_filter import apply_policy
 from webemu.emulator.world import World
@@ -43,7 +42,6 @@ class WorldCache:
 
         Raises:
             SnapshotError: the snapshot is gone, or none is open.
-            Overloaded: a partition of the index is lost, so that it is not known what the policy blocks.
             BadRequest: the policy cannot hold on this snapshot (`webemu.emulator.policy_filter.apply_policy`).
             BlockingIOError: `wait` is False, and files must be opened, or pages read for `blocked.similar`.
         """
@@ -58,10 +56,7 @@ class WorldCache:
                 return cached
         if not wait and policy.blocked.similar:
             raise BlockingIOError
-        with collect_missing_parts() as missing:
-            limited = apply_policy(world, policy)
-        if missing:  # pages of lost partitions would not be blocked once they are back
-            raise lost_parts_error(missing)
+        limited = apply_policy(world, policy)
         with self._lock:
             if (cached := self._worlds.get(key)) is None:
                 is_slow = bool(policy.blocked.texts or policy.blocked.similar or policy.blocked.ngrams)
