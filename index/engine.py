@@ -42,7 +42,7 @@ _SIGNED = re.compile(r"(?<!\S)\.|[#+]")
 _JOINING_SIGNS = re.compile(r"[^\s'’-]+")
 
 
-class _Word(NamedTuple):
+class Word(NamedTuple):
     """One word of a query; sorts by how rare it is, the rarest first."""
 
     frequency: int
@@ -53,11 +53,11 @@ class _Word(NamedTuple):
     clauses: tuple[Clause, ...]
 
 
-def _all_hashes(words: list[_Word]) -> tuple[int, ...]:
+def _all_hashes(words: list[Word]) -> tuple[int, ...]:
     return tuple([one for word in words for one in word.hashes])
 
 
-def _ranking_clauses(words: list[_Word]) -> list[Clause]:
+def _ranking_clauses(words: list[Word]) -> list[Clause]:
     return [clause for word in words for clause in word.clauses]
 
 
@@ -114,13 +114,12 @@ class RankEngine:
         # Which languages the index has decides which stemmers a query is read with.
         pages_by_stemmer = count_pages_by_stemmer(partial(self._frequency, "key"), self.documents)
         self._query_analyzer = QueryAnalyzer(pages_by_stemmer, partial(self._frequency, field))
-        months = list_months(self._doc_freq)
         self._conditions = ConditionBuilder(
             self._schema,
             self._frequency,
             self.documents,
             self._word_clauses,
-            months,
+            self._list_months(),
             "own" if is_dated else "all",
             self._query_analyzer.phrase_analyzers,
         )
@@ -149,6 +148,10 @@ class RankEngine:
         """The per-document values of the snapshot."""
         return self._files.columns
 
+    def _list_months(self) -> list[str]:
+        """Return the months that pages are from, oldest first."""
+        return list_months(self._doc_freq)
+
     def _count_documents(self) -> int:
         return int(self._searcher.num_docs)
 
@@ -159,7 +162,7 @@ class RankEngine:
     def _doc_freq(self, field: str, term: str) -> int:
         return int(self._searcher.doc_freq(field, term))
 
-    def _make_word(self, readings: Readings, count: int) -> _Word:
+    def _make_word(self, readings: Readings, count: int) -> Word:
         """Build the clauses of one query word. Each reading counts, with the rareness of all readings together.
 
         A disjunction, where only the best reading counts, would double search time: Tantivy cannot skip documents in
@@ -177,7 +180,7 @@ class RankEngine:
             for query, weight in zip(queries, weights, strict=True)
         ]
         clauses = tuple([(Occur.Should, query) for query in queries])
-        return _Word(frequency, readings, tuple(map(hash_term, readings)), clauses)
+        return Word(frequency, readings, tuple(map(hash_term, readings)), clauses)
 
     def _idf(self, frequency: int) -> float:
         """Return BM25's inverse document frequency of a term on `frequency` pages."""
@@ -225,7 +228,7 @@ class RankEngine:
         inputs = self._rerank_inputs(words, parsed.words)
         return RankPlan(self.reader, query, hashes, inputs, self._plan_snippets(words, parsed))
 
-    def _plan_groups(self, parsed: ParsedQuery, words: list[_Word]) -> RankPlan:
+    def _plan_groups(self, parsed: ParsedQuery, words: list[Word]) -> RankPlan:
         """Return the plan of a query with `OR`: its ungrouped words and the best alternative of each group rank."""
         word_clauses = self._word_clauses(parsed.ungrouped_words, MAX_TERMS)
         filtering, ranking = self._conditions.build_groups(parsed)
@@ -237,14 +240,14 @@ class RankEngine:
         query = Query.boolean_query(clauses)
         return RankPlan(self.reader, query, _all_hashes(words), inputs, self._plan_snippets(words, parsed))
 
-    def _plan_snippets(self, words: list[_Word], parsed: ParsedQuery) -> SnippetChoice:
+    def _plan_snippets(self, words: list[Word], parsed: ParsedQuery) -> SnippetChoice:
         """Return the choice of sentences for the snippets of a query."""
         if not parsed.snippet_characters:
             return NO_CHOICE
         rarenesses = [(word.readings, self._idf(word.frequency)) for word in words]
         return plan_snippets(rarenesses, parsed.words, parsed.snippet_characters)
 
-    def _rerank_inputs(self, words: list[_Word], text: str) -> RerankInputs:
+    def _rerank_inputs(self, words: list[Word], text: str) -> RerankInputs:
         """Return what the second stage looks for; empty if no feature has a weight."""
         if not self.weights.reranks:
             return NO_RERANKING

@@ -239,8 +239,24 @@ def check_snapshot(collection: Path, snapshot: str) -> None:
     _open_ports(collection, collection / "snapshots" / snapshot)
 
 
+def open_files(collection: Path, snapshot: str) -> tuple[Manifest, IndexFiles, SnapshotPageStore]:
+    """Open a snapshot without a ranker; return its manifest, what a ranker reads, and its page store.
+
+    Raises SnapshotError if it is missing, damaged or of another version, or has what was removed since.
+    """
+    manifest, files, page_store = _open_files(collection, collection / "snapshots" / snapshot)
+    refuse_stale(collection, manifest)
+    return manifest, files, page_store
+
+
 def _open_ports(collection: Path, folder: Path) -> tuple[Manifest, RankEngine, SnapshotPageStore]:
     """Return the manifest of a snapshot folder and its two ports. Raises SnapshotError."""
+    manifest, files, page_store = _open_files(collection, folder)
+    return manifest, RankEngine(files, Weights.from_manifest(manifest.weights)), page_store
+
+
+def _open_files(collection: Path, folder: Path) -> tuple[Manifest, IndexFiles, SnapshotPageStore]:
+    """Return the manifest of a snapshot folder, the files of its index, and its page store. Raises SnapshotError."""
     manifest = read_manifest(folder)
     if manifest.format != FORMAT:  # checked before any other file is opened: another format has other files
         raise SnapshotError(
@@ -254,10 +270,8 @@ def _open_ports(collection: Path, folder: Path) -> tuple[Manifest, RankEngine, S
     bases = compute_segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
-    weights = Weights.from_manifest(manifest.weights)
     files = IndexFiles(index, bases, records, list(manifest.bases), columns, duplicates)
-    engine = RankEngine(files, weights)
-    return manifest, engine, SnapshotPageStore(folder, collection, manifest)
+    return manifest, files, SnapshotPageStore(folder, collection, manifest)
 
 
 def _rankers_by_name(engine: RankEngine, folder: Path, manifest: Manifest) -> dict[str, Ranker]:

@@ -25,6 +25,7 @@ COMPOSES = {
     "api/app.py",
     "api/audit/as_of.py",
     "api/audit/command.py",
+    "api/runtime/live_partitions.py",
     "api/runtime/ray_cluster.py",
     "api/runtime/ray_partitions.py",
 }

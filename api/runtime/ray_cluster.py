@@ -20,7 +20,8 @@ from types import ModuleType
 from typing import cast
 
 from webemu.api.app import App, create_app
-from webemu.api.runtime.ray_partitions import REPLICAS, LivePartitions, Partitioning, start_partition_actors
+from webemu.api.runtime.live_partitions import LivePartitions
+from webemu.api.runtime.ray_partitions import REPLICAS, Partitioning, RayPartitions, start_partition_actors
 from webemu.emulator.cluster import connect_to_ray
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, Overloaded
@@ -54,7 +55,9 @@ class ServerReplica:
         config, ledger = replace(self._config, views_mb=0), cast(Ledger, RemoteLedger(self._config))
         if self._partitioning is None:
             return create_app(config, ledger=ledger)
-        live_partitions = LivePartitions(config, self._partitioning)
+        parts, _, is_strict = self._partitioning
+        transport = RayPartitions(config, self._partitioning)
+        live_partitions = LivePartitions(config.collection_folder, parts, transport, transport.figures, is_strict)
         return create_app(config, ledger=ledger, live_snapshot=live_partitions)
 
 

@@ -21,8 +21,9 @@ from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Capture
-from webemu.emulator.world import World
-from webemu.index.open import open_snapshot
+from webemu.index.index_reader import IndexFiles
+from webemu.index.manifest import Manifest
+from webemu.index.open import SnapshotPageStore, open_files
 from webemu.index.partitions.engine import (
     GlobalTermStatistics,
     MissingTermCollector,
@@ -34,7 +35,7 @@ from webemu.index.partitions.merged_ranking import PartitionHit, PartitionRankin
 from webemu.index.partitions.methods import GROUP_METHODS, LISTING_BATCH, GroupAnswer, PartitionCall, SurtCaptures
 from webemu.index.partitions.server import ENGINE_FUNCTIONS, PartitionServer
 from webemu.index.partitions.split import PartitionSet, partition_folder, read_partitions
-from webemu.index.rank import RERANK_DEPTH
+from webemu.index.rank import RERANK_DEPTH, Weights
 from webemu.index.rank_plan import RankPlan
 
 log = logging.getLogger("webemu.serve")
@@ -47,6 +48,10 @@ REOPEN_SECONDS = 1.0
 """Seconds after which a partition that could not be opened is tried again."""
 
 
+OpenFiles = tuple[Manifest, IndexFiles, SnapshotPageStore]
+"""An open snapshot."""
+
+
 class PartitionGroup:
     """The partitions of one process. Each is opened when it is first responders. Read-only and thread-safe."""
 
@@ -56,6 +61,11 @@ class PartitionGroup:
         self._parts = parts
         self._sets: OrderedDict[str, _OpenSet] = OrderedDict()
         self._lock = Lock()
+
+    def open(self, first: int, step: int) -> None:
+        """Open every `step`-th partition of the served set from `first` on. Raises SnapshotError if there is no set."""
+        partition_set = read_partitions(self._collection, self._parts)
+        self._open_set(partition_set.id).servers(range(first, len(partition_set.snapshots), step))
 
     def answer(self, partitions: Sequence[int], call: PartitionCall) -> GroupAnswer:
         """Return what these partitions answer to a call.
@@ -96,8 +106,8 @@ class _OpenSet:
         self._collection = collection
         self._partition_set = partition_set
         self._statistics = partition_set.statistics()
-        self._worlds: dict[tuple[int, str], World] = dict(earlier._worlds) if earlier else {}
-        """Open snapshots, by partition and id. LMDB must not open a file twice, so sets share them."""
+        self._opened: dict[tuple[int, str], OpenFiles] = dict(earlier._opened) if earlier else {}
+        """Open snapshots, by partition and id, which sets share."""
         self._servers: dict[int, PartitionServer] = {}
         self._tried_at: dict[int, float] = {}
         """Times at which partitions could not be opened."""
@@ -125,12 +135,14 @@ class _OpenSet:
             partition_set = self._partition_set
             try:
                 snapshot = partition_set.snapshots[number]
-                world = self._worlds.get((number, snapshot))
-                if world is None:
+                if (number, snapshot) not in self._opened:
                     home = partition_folder(self._collection, partition_set.parts, number)
-                    world = self._worlds[number, snapshot] = open_snapshot(home, snapshot)
+                    self._opened[number, snapshot] = open_files(home, snapshot)
+                manifest, files, page_store = self._opened[number, snapshot]
                 self._servers[number] = PartitionServer(
-                    world,
+                    page_store,
+                    files,
+                    Weights.from_manifest(manifest.weights),
                     self._statistics,
                     partition_set.superseded.get(number, {}),
                     partition_set.copies.get(number, {}),

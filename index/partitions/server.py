@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from webemu.emulator.ports import PageStore
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Hit
-from webemu.emulator.world import World
 from webemu.index.engine import RankEngine
+from webemu.index.index_reader import IndexFiles
 from webemu.index.partitions.engine import GlobalTermStatistics, PartitionEngine
 from webemu.index.partitions.merged_ranking import DocRow
-from webemu.index.rank import FLAT_BM25
+from webemu.index.rank import FLAT_BM25, Weights
 
 
 class PartitionServer:
@@ -22,7 +23,9 @@ class PartitionServer:
 
     def __init__(
         self,
-        world: World,
+        page_store: PageStore,
+        files: IndexFiles,
+        weights: Weights,
         statistics: GlobalTermStatistics,
         superseded: Mapping[int, int],
         copies: Mapping[int, Sequence[int]],
@@ -30,9 +33,9 @@ class PartitionServer:
         """Take the open snapshot of the partition, the statistics of all partitions, and what it shares with partitions
         of other times: the end of the visibility of pages (seconds), and pages by cluster of duplicates.
         """
-        assert isinstance(world.ranker, RankEngine)
-        self.page_store = world.page_store
-        self._ranker = world.ranker
+        self.page_store = page_store
+        self._files = files
+        self._weights = weights
         self._statistics = statistics
         self._superseded = superseded
         self._copies = copies
@@ -41,19 +44,14 @@ class PartitionServer:
     def engine(self, name: str) -> PartitionEngine:
         """Return the engine `full`, `plain` or `weak`, made when it is first needed."""
         if (engine := self._engines.get(name)) is None:
-            engine = PartitionEngine.over_same_files(self._ranker, self._statistics)
-            if name != "full":
-                engine = engine.with_weights(FLAT_BM25, "title" if name == "weak" else "all")
+            weights = self._weights if name == "full" else FLAT_BM25
+            engine = PartitionEngine(self._statistics, self._files, weights, "title" if name == "weak" else "all")
             self._engines[name] = engine
         return engine
 
     def with_statistics(self, statistics: GlobalTermStatistics) -> PartitionServer:
         """Return the same partition with other statistics: for one call, nothing is cached."""
-        copy = object.__new__(PartitionServer)
-        copy.page_store, copy._ranker = self.page_store, self._ranker
-        copy._superseded, copy._copies = self._superseded, self._copies
-        copy._statistics, copy._engines = statistics, {}
-        return copy
+        return PartitionServer(self.page_store, self._files, self._weights, statistics, self._superseded, self._copies)
 
     def answer(self, method: str, arguments: tuple[Any, ...]) -> Any:
         """Return the result of a method of an engine, whose name is the first argument, or of the page store.
@@ -68,7 +66,7 @@ class PartitionServer:
 
     def row(self, doc: int) -> DocRow:
         """Return the values that decide whether a page is shown."""
-        columns = self._ranker.doc_values
+        columns = self._files.columns
         cluster = columns.cluster[doc]
         is_copied = len(self._members(cluster)) > 0
         until = self._superseded.get(doc, columns.until[doc])
@@ -82,7 +80,7 @@ class PartitionServer:
 
     def _members(self, cluster: int) -> Sequence[int]:
         """Return the pages of a cluster that has others, here or in partitions of other times."""
-        return self._copies.get(cluster) or self._ranker.cluster_members(cluster)
+        return self._copies.get(cluster) or self._files.duplicates.members_of(cluster)
 
     def _bytes_of(self, archive: Archive, offset: int, length: int) -> list[bytes]:
         return list(self.page_store.bytes_of(archive, offset, length))

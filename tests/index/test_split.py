@@ -175,6 +175,16 @@ def test_pages_of_results_follow_one_another(whole_world: World, parted: World) 
         assert urls_of(parted, Query(text, size=50)) == listed
 
 
+def test_answers_do_not_depend_on_what_was_asked_before(
+    folder: Path, partition_set: PartitionSet, questions: list[str]
+) -> None:
+    worlds = [partitioned_world("default", partition_set, Here(folder, PARTS, groups)) for groups in (1, 2, 3)]
+    in_order = {text: worlds[0].search(Query(text)).hits for text in questions}
+    backwards = {text: worlds[1].search(Query(text)).hits for text in reversed(questions)}
+    again = {text: worlds[2].search(Query(text)).hits for text in questions[::3] + questions}
+    assert in_order == backwards == again
+
+
 def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: Here) -> None:
     first = parted.search(Query("lighthouse of the town"))
     copied = [hit for hit in first.hits if parted.ranker.duplicates(hit.doc)]

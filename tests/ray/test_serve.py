@@ -1,6 +1,8 @@
 """Copies of a snapshot on two Ray nodes answer as one server does, and go on when one of the nodes is killed."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,13 +16,22 @@ from typing import cast
 import httpx
 import pytest
 
+from tests.crawls import CaptureSpec, html, write
 from tests.index.here import Here
 from tests.ray.nodes import Cluster, Node, free_port, until
 from webemu.api.runtime.ray_cluster import MAX_PROXY_STARTS, start_proxies
+from webemu.api.runtime.ray_partitions import (
+    ANSWER_SECONDS,
+    HEDGE_SAMPLE,
+    NAMESPACE,
+    REPLICAS,
+    Partitioning,
+    actor_name,
+)
 from webemu.emulator.config import Config
 from webemu.emulator.errors import Overloaded
 from webemu.emulator.types import Query
-from webemu.index.partitions.split import partitioned_world, split_collection
+from webemu.index.partitions.split import partitioned_world, read_partitions, split_collection
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand_sources
 from webemu.worlds import generate
@@ -179,3 +190,94 @@ def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster)
         crowd.lose(node)
     assert crowd.wrong == []
     assert min(crowd.good) > 200
+
+
+PARTS = ("--parts", "5", "--part-processes", "2", "--workers", "1", "--cache-mb", "0")
+
+
+@contextmanager
+def standing_still(root: Path, cluster: Cluster, process: int, replicas: int = REPLICAS) -> Iterator[None]:
+    """Replicas of one process of the partitions stand still, as on a machine that thrashes."""
+    ray.init(address=cluster.address, ignore_reinit_error=True, log_to_driver=False)
+    config = Config(root=root.resolve())
+    names = [actor_name(config, Partitioning(5, 2), process, replica) for replica in range(replicas)]
+    pids = ray.get([ray.get_actor(name, NAMESPACE).process_id.remote() for name in names])
+    ray.shutdown()  # nodes that a driver is connected to cannot be removed
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_lost_parts_are_named_and_a_part_is_added_under_running_searches(root: Path, cluster: Cluster) -> None:
+    split_collection(root / "default", 5, 2)
+    with cluster.second(), serving(root, "--ray", cluster.address, *PARTS) as client:
+        another_replica_is_asked_when_one_is_late(root, cluster, client)
+        are_named_until_they_are_back(root, cluster, client)
+        is_added(root, client)
+
+
+def another_replica_is_asked_when_one_is_late(root: Path, cluster: Cluster, client: httpx.Client) -> None:
+    """A replica that stands still costs no search its answer, and no search waits for it to its end."""
+    for _ in range(HEDGE_SAMPLE):
+        complete = client.get("/v1/search?q=river").raise_for_status()
+    assert client.get("/v1/stats").json()["process"]["parts"]["late_after_ms"] < 1000 * ANSWER_SECONDS
+    with standing_still(root, cluster, 0, replicas=1):
+        answers = [client.get("/v1/search?q=river") for _ in range(6)]
+    assert [answer.content for answer in answers] == [complete.content] * 6
+    assert max(answer.elapsed.total_seconds() for answer in answers) < ANSWER_SECONDS / 2
+    figures = client.get("/v1/stats").json()["process"]["parts"]
+    assert figures["hedged"] >= 3
+    assert figures["lost"] == 0
+
+
+def are_named_until_they_are_back(root: Path, cluster: Cluster, client: httpx.Client) -> None:
+    """Parts of a process that stands still are named in the answers of searches."""
+    complete = client.get("/v1/search?q=river").raise_for_status()
+    assert MARK not in complete.headers
+    with standing_still(root, cluster, 1):
+        thinner = client.get("/v1/search?q=river").raise_for_status()
+        assert thinner.headers[MARK] == "1, 3"
+        again = client.get("/v1/search?q=river")
+        assert again.elapsed.total_seconds() < thinner.elapsed.total_seconds() / 2
+        assert client.get("/searxng/search?format=json&q=river").headers[MARK] == "1, 3"
+        refused = client.get("/v1/fetch?url=https://unknown.example/")
+        assert (refused.status_code, refused.headers["X-Webemu-Failure"]) == (503, "infrastructure")
+    until(lambda: MARK not in client.get("/v1/search?q=river").headers)
+    assert client.get("/v1/search?q=river").content == complete.content
+    assert client.get("/v1/stats").json()["process"]["parts"]["lost"] >= 3
+
+
+def is_added(root: Path, client: httpx.Client) -> None:
+    """A part of what is ingested now is served without a restart, and no search fails meanwhile."""
+    before = client.get("/v1/search?q=quagga").raise_for_status().json()
+    assert before["results"] == []
+    is_over, failures = threading.Event(), []
+
+    def search_on() -> None:
+        with httpx.Client(base_url=client.base_url, timeout=30, trust_env=False) as other:
+            while not is_over.is_set():
+                answer = other.get("/v1/search?q=river")
+                if answer.status_code != 200 or MARK in answer.headers:
+                    failures.append(answer.text)
+
+    threads = [threading.Thread(target=search_on) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    page = CaptureSpec("https://added.example/quagga", html("Quagga", "The quagga drank from the river."))
+    source = str(write(root / "later.warc.gz", [page]))
+    command = [sys.executable, "-m", "webemu.emulator.cli"]
+    folder = ("--root", str(root))
+    subprocess.run([*command, "ingest", source, "--no-snapshot", "--quiet", *folder], check=True)
+    subprocess.run([*command, "snapshots", "split", "5", "--add", *folder], check=True)
+    until(lambda: client.get("/v1/search?q=quagga").json()["results"])
+    assert client.get("/v1/fetch?url=https://added.example/quagga").json()["title"] == "Quagga"
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert client.get("/v1/stats").json()["parts"] == 6
+    assert client.get("/health").json()["snapshot"] == read_partitions(root / "default", 5).id
