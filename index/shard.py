@@ -185,6 +185,11 @@ class _PageWriter:
             yield IndexEntry(row["url"], title, analyzed.all_terms, row["mime"] or "", language, str(day), anchors)
 
 
+def exists(root: Path, name: str) -> bool:
+    """True if a shard is there and complete: the file that says so is written last."""
+    return (root / name / "shard.json").exists()
+
+
 def build_shard(
     root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
     on_page: Callable[[], None], partition: Partition = UNPARTITIONED,
@@ -193,7 +198,7 @@ def build_shard(
 
     `anchors` is the file that `webemu.index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
     """
-    if (root / name / "shard.json").exists():  # written last, so the shard is complete
+    if exists(root, name):
         return load_shard(root / name)
     folder = root / f".{name}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)

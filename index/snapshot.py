@@ -51,6 +51,8 @@ from webemu.index.unindexable import drop_unindexable
 from webemu.index.vocabulary import FILE as WORDS_FILE
 from webemu.index.vocabulary import sample_texts, write_words
 
+SMALL_BUILD_PAGES = 1000
+"""Pages that are indexed in this process: starting another one takes as long."""
 Progress = Callable[[str, int, int], None]
 """Called with (name of the stage, pages done, pages in all)."""
 
@@ -169,8 +171,11 @@ def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, 
     else:
         total = sum(counts.pages.values()) // partition.total
         groups_by_name = dict(zip(names, groups, strict=True))
+        missing = [group for name, group in groups_by_name.items() if not shards.exists(inputs.home / "shards", name)]
+        missing_sources = {span[0] for group in missing for span in group}
+        processes = workers if sum(pages[source] for source in missing_sources) > SMALL_BUILD_PAGES else 0
         shards_built = _build_shards(
-            inputs, groups_by_name, workers, lambda pages_done: report("indexing", pages_done, total)
+            inputs, groups_by_name, processes, lambda pages_done: report("indexing", pages_done, total)
         )
         report("linking", total, total)
         _write_snapshot(inputs, folder, shards_built, counts)

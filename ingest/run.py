@@ -26,7 +26,6 @@ from webemu.index.removal.sweep import sweep
 from webemu.index.signals.hosts import import_ranks, read_ranks_columns
 from webemu.index.space import describe_shortage, no_space_error, raising_space_errors
 from webemu.ingest.cluster import run_jobs as run_on_cluster
-from webemu.ingest.download import fetch
 from webemu.ingest.pieces import PIECE_BYTES
 from webemu.ingest.pool import JobResult, run_jobs
 from webemu.ingest.snapshot_progress import build_with_progress
@@ -188,6 +187,8 @@ def _fetch_source(source: Source, folder: Path) -> Path:
         except UnicodeEncodeError:
             raise SourceError("the path is not UTF-8, which the catalog requires; rename the file") from None
         return source.path
+    from webemu.ingest.download import fetch  # a client of HTTP takes half a second to import
+
     target = folder / "downloads" / source.name.lstrip("/")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)

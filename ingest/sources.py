@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
 from webemu.emulator.errors import SourceError
-from webemu.ingest.download import fetch
 from webemu.ingest.formats import FORMATS, TITLES
 from webemu.ingest.formats.detection import detect_format
 from webemu.ingest.unpack import PACKINGS, PLAIN
@@ -204,6 +203,8 @@ def _select_archives(
 
 def download_list(url: str) -> list[str]:
     """Return the lines of a path list at a URL."""
+    from webemu.ingest.download import fetch  # a client of HTTP takes half a second to import
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "list")
         fetch(url, path, None, is_first_contact=True)
