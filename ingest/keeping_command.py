@@ -105,8 +105,8 @@ def gc(
 ) -> None:
     """Delete old snapshots, the shards that no other snapshot uses, and what killed runs left behind.
 
-    The served snapshot is kept, later ones, and those that kept ones with vectors were made from. Sessions that
-    name a deleted snapshot fail.
+    The served snapshot is kept, later ones, and those that kept ones with vectors were made from; and the same holds
+    for sets of partitions (`webemu snapshots split`). Sessions that name a deleted snapshot fail.
 
     webemu gc --keep 3 --collection mine
 
@@ -118,13 +118,17 @@ def gc(
     plan = plan_collection(folder, keep, None if older_than is None else _parse_age(older_than))
     for snapshot in plan.snapshots:
         print(f"snapshot  {snapshot}")
+    for partition_set in plan.partition_sets:
+        print(f"parts     {partition_set.id}")
     for path in plan.leftovers:
         print(f"leftover  {path.relative_to(folder)}")
+    counted = f"{len(plan.snapshots):,} snapshots, "
+    counted += f"{len(plan.partition_sets):,} sets of partitions, " if plan.partition_sets else ""
+    counted += f"{len(plan.leftovers):,} leftovers"
     if dry_run:
-        print(f"would delete {len(plan.snapshots):,} snapshots and {len(plan.leftovers):,} leftovers")
+        print(f"would delete {counted}")
     else:
-        freed = collect(folder, plan)
-        print(f"deleted   {len(plan.snapshots):,} snapshots, {len(plan.leftovers):,} leftovers: {freed:,} bytes")
+        print(f"deleted   {counted}: {collect(folder, plan):,} bytes")
 
 
 def _parse_age(text: str) -> float:

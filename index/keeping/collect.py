@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.index.manifest import Manifest, current_id
+from webemu.index.partitions.old_sets import PartitionSetFile, delete_sets, find_old_sets
 from webemu.index.removal.stale import delete_snapshots, list_manifests
 
 _LEFTOVERS = (
@@ -22,9 +23,10 @@ _LEFTOVER_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class CollectionPlan:
-    """Snapshots and files that are to be deleted."""
+    """Snapshots, sets of partitions and files that are to be deleted."""
 
     snapshots: tuple[str, ...]
+    partition_sets: tuple[PartitionSetFile, ...]
     leftovers: tuple[Path, ...]
 
 
@@ -36,7 +38,8 @@ def built_at(collection: Path, manifest: Manifest) -> float:
 
 
 def plan_collection(collection: Path, keep: int | None, older_than: float | None) -> CollectionPlan:
-    """Return what is to be deleted: snapshots beyond the `keep` newest, or built more than `older_than` seconds ago.
+    """Return what is to be deleted: snapshots beyond the `keep` newest, or built more than `older_than` seconds ago,
+    and sets of partitions likewise.
 
     The served snapshot is kept, those that were built after it, and those that kept ones with vectors were made from.
     """
@@ -53,8 +56,10 @@ def plan_collection(collection: Path, keep: int | None, older_than: float | None
             kept_ids.add(manifest.id)
     kept_ids |= {manifest.dense.base for manifest in manifests if manifest.id in kept_ids and manifest.dense}
     return CollectionPlan(
-        tuple(manifest.id for manifest in manifests if manifest.id not in kept_ids), tuple(_find_leftovers(collection))
-    )  # fmt: skip
+        tuple(manifest.id for manifest in manifests if manifest.id not in kept_ids),
+        tuple(find_old_sets(collection, keep, older_than)),
+        tuple(_find_leftovers(collection)),
+    )
 
 
 def _find_leftovers(collection: Path) -> Iterator[Path]:
@@ -69,6 +74,7 @@ def collect(collection: Path, plan: CollectionPlan) -> int:
     """Delete what is planned; return the bytes that became free."""
     before = count_bytes(collection)
     delete_snapshots(collection, list(plan.snapshots))
+    delete_sets(plan.partition_sets)
     for path in plan.leftovers:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

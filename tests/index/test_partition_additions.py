@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.crawls import CaptureSpec, html, write
+from tests.in_process import in_process
 from tests.index.here import Here
 from webemu.emulator.errors import NotCaptured, Overloaded, SnapshotError
 from webemu.emulator.missing_parts import collect_missing_parts
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
+from webemu.index.keeping.collect import collect, plan_collection
 from webemu.index.open import open_world
 from webemu.index.partitions.partition import partition_of
 from webemu.index.partitions.split import (
@@ -295,3 +297,27 @@ def test_a_part_whose_files_are_gone_is_named_until_they_are_back(
     assert not missing
     with pytest.raises(NotCaptured):
         fresh.fetch(PageRequest("https://unknown.example/"))
+
+
+def test_sets_that_are_not_served_can_be_collected(tmp_path: Path) -> None:
+    with in_process():
+        ingest(tmp_path, "first.warc.gz", FIRST)
+        folder = tmp_path / "default"
+        first = split_collection(folder, 2)
+        ingest(tmp_path, "second.warc.gz", SECOND)
+        second = add_partition(folder, 2)
+        ingest(tmp_path, "third.warc.gz", THIRD)
+        third = split_collection(folder, 2)
+    plan = plan_collection(folder, 2, None)
+    assert [one.id for one in plan.partition_sets] == [first.id]
+    assert plan_collection(folder, None, 3600).partition_sets == ()
+    collect(folder, plan)  # the second set has all snapshots of the first one
+    assert partitioned_world("default", second, Here(folder, 2)).search(Query("okapi")).hits
+    plan = plan_collection(folder, 1, None)
+    assert [one.id for one in plan.partition_sets] == [second.id]
+    assert collect(folder, plan) > 0
+    remaining = {path.name for path in folder.glob("parts/2/*/snapshots/*")}
+    assert remaining == set(third.snapshots)
+    assert partitioned_world("default", third, Here(folder, 2)).search(Query("dugong")).hits
+    with pytest.raises(SnapshotError, match="no partitions"):
+        read_partitions(folder, 2, second.id)
