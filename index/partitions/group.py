@@ -42,8 +42,8 @@ log = logging.getLogger("webemu.serve")
 
 RENDERED_HITS = 20
 """Best hits that are sent rendered."""
-MAX_OPEN_SETS = 2
-"""Sets of partitions that stay open: the one that is served, and the one before, which requests may still name."""
+MAX_OPEN_SETS = 4
+"""Sets of partitions that stay open: the one that is served, and those that sessions began with."""
 REOPEN_SECONDS = 1.0
 """Seconds after which a partition that could not be opened is tried again."""
 
@@ -53,7 +53,7 @@ OpenFiles = tuple[Manifest, IndexFiles, SnapshotPageStore]
 
 
 class PartitionGroup:
-    """The partitions of one process. Each is opened when it is first responders. Read-only and thread-safe."""
+    """The partitions of one process. Each is opened when it is first needed. Read-only and thread-safe."""
 
     def __init__(self, collection: Path, parts: int) -> None:
         """Take the folder of the collection, and the number of partitions that it was split into."""
@@ -88,26 +88,32 @@ class PartitionGroup:
         return GroupAnswer(value, (), tuple(sorted(responders.lost)))
 
     def _open_set(self, set_id: str) -> _OpenSet:
-        """Return an open set of partitions, of which the latest two are kept."""
+        """Return an open set of partitions, of which the latest are kept."""
         with self._lock:
             if (open_set := self._sets.get(set_id)) is None:
                 partition_set = read_partitions(self._collection, self._parts, set_id)
-                earlier = next(reversed(self._sets.values()), None)
-                open_set = self._sets[set_id] = _OpenSet(self._collection, partition_set, earlier)
+                open_set = self._sets[set_id] = _OpenSet(self._collection, partition_set, list(self._sets.values()))
                 while len(self._sets) > MAX_OPEN_SETS:
                     self._sets.popitem(last=False)
+            self._sets.move_to_end(set_id)
             return open_set
 
 
 class _OpenSet:
     """Partitions of one set, as far as they were opened."""
 
-    def __init__(self, collection: Path, partition_set: PartitionSet, earlier: _OpenSet | None) -> None:
+    def __init__(self, collection: Path, partition_set: PartitionSet, others: Sequence[_OpenSet]) -> None:
+        """Take over the partitions that other sets have open and that are of this one too."""
         self._collection = collection
         self._partition_set = partition_set
         self._statistics = partition_set.statistics()
-        self._opened: dict[tuple[int, str], OpenFiles] = dict(earlier._opened) if earlier else {}
-        """Open snapshots, by partition and id, which sets share."""
+        self._opened: dict[tuple[int, str], OpenFiles] = {
+            key: other._opened[key]
+            for other in others
+            for key in enumerate(partition_set.snapshots)
+            if key in other._opened
+        }
+        """Open snapshots, by partition and id."""
         self._servers: dict[int, PartitionServer] = {}
         self._tried_at: dict[int, float] = {}
         """Times at which partitions could not be opened."""
@@ -164,7 +170,7 @@ class _AskedPartitions:
         self._servers = dict(servers)
         self._statistics = statistics
         self.lost = lost
-        """Partitions that could not be responders."""
+        """Partitions that could not answer."""
 
     def answer(self, method: str, arguments: tuple[Any, ...]) -> object:
         """Return the answers of all partitions, or their one answer. Raises UnknownTermFrequency."""
@@ -210,15 +216,7 @@ class _AskedPartitions:
             except (SnapshotError, OSError, ValueError):
                 self._lose(number)
         ranking = merge_rankings(rankings).cut(limit)
-        reranked = [hit.partition for hit in ranking.hits[:RERANK_DEPTH]] if ranking.reranks else []
-        factors = {
-            (number, hit.doc): factor
-            for number in set(reranked)
-            for hits in [[hit for hit in ranking.hits[:RERANK_DEPTH] if hit.partition == number]]
-            for hit, factor in zip(
-                hits, plans[number].rerank_factors([(hit.score, hit.doc) for hit in hits]), strict=True
-            )
-        }
+        factors = _rerank_factors(plans, ranking.hits[:RERANK_DEPTH]) if ranking.reranks else {}
         return ranking._replace(
             hits=[
                 hit._replace(
@@ -253,6 +251,16 @@ def _rank_by_bm25(engine: PartitionEngine, plan: RankPlan, number: int, limit: i
         bool(plan.hashes),
         plan.reranks,
     )
+
+
+def _rerank_factors(plans: Mapping[int, RankPlan], hits: Sequence[PartitionHit]) -> dict[tuple[int, int], float]:
+    """Return the factors of the second stage by partition and dense id."""
+    factors: dict[tuple[int, int], float] = {}
+    for number in {hit.partition for hit in hits}:
+        scored_docs = [(hit.score, hit.doc) for hit in hits if hit.partition == number]
+        values = plans[number].rerank_factors(scored_docs)
+        factors |= {(number, doc): value for (_, doc), value in zip(scored_docs, values, strict=True)}
+    return factors
 
 
 def _numbered_listing(

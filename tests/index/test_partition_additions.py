@@ -269,6 +269,16 @@ def test_a_page_of_a_lost_part_is_refused_and_not_denied(thinned: World) -> None
     assert not missing
 
 
+def test_what_any_part_can_answer_is_asked_of_another_process(parted: World, here: Here, whole_world: World) -> None:
+    parted.ranker.frequency("river")  # counted while all are there
+    here.lost = set(range(0, PARTS + 2, 2))
+    here.calls.clear()
+    with collect_missing_parts() as missing:
+        assert parted.ranker.frequency("river") == whole_world.ranker.frequency("river")
+    assert missing == {0}
+    assert here.calls[:2] == [("frequency", (0,)), ("frequency", (1,))]
+
+
 def test_no_part_is_no_answer(parted: World, here: Here) -> None:
     here.lost = set(range(PARTS + 2))
     with collect_missing_parts(), pytest.raises(Overloaded, match="of the index did not answer"):
