@@ -282,6 +282,8 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     if inputs.partition == UNPARTITIONED:  # captures of a partition name pages of others, which new sources renumber
         earlier = find_earlier_lookup(inputs.home / "snapshots", builder, contents)
     with Catalog(inputs.collection, read_only=True) as catalog:
+        catalog.db.execute("SET threads = 2")  # each thread takes a share of the memory limit
+        write_priors(catalog.db)  # of all sources: a small graph of hosts would make each of them look central
         _restrict_to_sources(catalog.db, inputs.only_sources)
         paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition, earlier)
         _prepare_features(catalog.db)
@@ -335,7 +337,6 @@ def _resolve_captures(
     earlier: EarlierLookup | None,
 ) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
-    db.execute("SET threads = 2")  # each thread takes a share of the memory limit
     db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, first BIGINT, last BIGINT, shard INTEGER, base BIGINT)")
     for number, (shard, base) in enumerate(zip(shards_built, bases, strict=True)):
         for span in shard.spans:
@@ -382,6 +383,5 @@ all partitions, so that they mean the same in each.
 def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
     """Create the temporary tables and macros that the feature columns are read from."""
     write_clusters(db)
-    write_priors(db)
     db.execute(ADDRESS)
     db.execute(QUALITY)

@@ -46,6 +46,7 @@ SECOND = [
     CaptureSpec("https://news.example/older", html("A page", "The early text has a pangolin."), day=10),
     CaptureSpec("https://news.example/new", html("Unheard of", "A tapir is in the added part."), day=20),
     CaptureSpec("https://copy.example/two", html("Harbour", COPIED), day=20),
+    CaptureSpec("https://linking.example/", html("Links", '<a href="https://news.example/third">An animal</a>')),
     CaptureSpec("https://moved.example/", status="301 Moved", headers=(("Location", "https://news.example/same"),)),
 ]
 THIRD = [
@@ -170,6 +171,13 @@ def test_searches_find_the_same_first(collection: Path, whole_world: World, part
         for text in questions
     ]
     assert sum(one[:1] == other[:1] for one, other in pairs) >= 0.9 * len(pairs)
+
+
+def test_hosts_are_as_central_as_among_all(whole_world: World, parted: World) -> None:
+    """The graph of the added hosts alone would make the only one that is linked to the centre of the web."""
+    query = Query("aardvark", explain=True)
+    explanations = [world.search(query).explanations[0] for world in (whole_world, parted)]
+    assert explanations[0]["host"] == explanations[1]["host"] > 0
 
 
 def test_nothing_is_added_twice_and_changed_sources_are_refused(
