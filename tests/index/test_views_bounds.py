@@ -14,8 +14,8 @@ from webemu.ingest.extract import extract_html
 pytestmark = pytest.mark.slow
 
 URL = "http://x.example/d/page"
-LIMIT = 2.0
-"""CPU seconds: twice what is wanted, for slow machines."""
+LIMIT = 8
+"""CPU time of a view, in times of `count_words`: slow machines take as much longer for both."""
 MANY = 250_000
 FORMATS = "".join(f"<b id={n}>" for n in range(300))
 
@@ -51,6 +51,10 @@ def cpu(make: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
+def count_words() -> int:
+    return len({str(number) for number in range(1_000_000)})
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_view_takes_long(name: str) -> None:
     html = PAGES[name]
@@ -64,7 +68,8 @@ def test_no_view_takes_long(name: str) -> None:
         "pictures": lambda: images(html, URL),
         "narrowed": lambda: select_elements(html, ["p", "a"], ["b", "nav"]),
     }
-    slow = {view: seconds for view, make in views.items() if (seconds := cpu(make)) > LIMIT}
+    limit = LIMIT * cpu(count_words)
+    slow = {view: seconds for view, make in views.items() if (seconds := cpu(make)) > limit}
     assert slow == {}
 
 
