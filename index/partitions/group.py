@@ -102,14 +102,14 @@ class PartitionGroup:
 class _OpenSet:
     """Partitions of one set, as far as they were opened."""
 
-    def __init__(self, collection: Path, partition_set: PartitionSet, others: Sequence[_OpenSet]) -> None:
+    def __init__(self, collection: Path, partition_set: PartitionSet, other_sets: Sequence[_OpenSet]) -> None:
         """Take over the partitions that other sets have open and that are of this one too."""
         self._collection = collection
         self._partition_set = partition_set
         self._statistics = partition_set.statistics()
         self._opened: dict[tuple[int, str], OpenFiles] = {
             key: other._opened[key]
-            for other in others
+            for other in other_sets
             for key in enumerate(partition_set.snapshots)
             if key in other._opened
         }
