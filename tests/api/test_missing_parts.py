@@ -100,6 +100,17 @@ def test_batches_heads_and_sessions_too(client: TestClient, here: Here) -> None:
     assert len(answer.json()["results"]) > 0
 
 
+def test_tools_over_mcp_too(client: TestClient, here: Here) -> None:
+    call = {"name": "search", "arguments": {"query": "lighthouse"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    here.lost = {LOST}
+    answer = client.post("/mcp/browse", json=message, headers=headers)
+    assert (answer.status_code, answer.headers[MARK]) == (200, str(LOST))
+    here.lost = set()
+    assert MARK not in client.post("/mcp/browse", json=message, headers=headers).headers
+
+
 def test_strict_refuses_as_a_failure_of_the_server(collection: Path, here: Here) -> None:
     with serve(collection, here, is_strict=True) as client:
         here.lost = {LOST}
