@@ -79,7 +79,7 @@ def rehearse(collection: Path, parts: int, processes: int, questions: Sequence[s
     lose_a_process(
         world,
         questions[:20],
-        [ray.get_actor(actor_name(config, partitioning, 0, one), NAMESPACE) for one in range(REPLICAS)],
+        [ray.get_actor(actor_name(config, partitioning, 0, number), NAMESPACE) for number in range(REPLICAS)],
         parts // processes,
     )
 

@@ -9,8 +9,8 @@ from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.world import World
 from webemu.index.partitions.client import PartitionTransport
-from webemu.index.partitions.split import partitioned_world, read_partitions
-from webemu.index.removal.rules import read_rules
+from webemu.index.partitions.split import FILE, partition_folder, partitioned_world, read_partitions
+from webemu.index.removal.rules import NO_FILE, file_state, read_rules
 
 
 class LivePartitions(LiveSnapshot):
@@ -31,14 +31,20 @@ class LivePartitions(LiveSnapshot):
         self._parts = parts
         self._transport = transport
         self._is_strict = is_strict
+        self._served = (NO_FILE, "")
+        """State of the description of the partitions, and the id that it had."""
         self.sections["parts"] = figures
 
     def check_files(self) -> None:
         """Raise SnapshotError if the description of the partitions is gone."""
-        read_partitions(self._folder, self._parts)
+        self._current_id()
 
-    def _current_id(self) -> str | None:
-        return read_partitions(self._folder, self._parts).id
+    def _current_id(self) -> str:
+        """Return the id of the served set, read again only if its description was written anew: it may be large."""
+        state = file_state(partition_folder(self._folder, self._parts) / FILE)
+        if state == NO_FILE or state != self._served[0]:
+            self._served = state, read_partitions(self._folder, self._parts).id
+        return self._served[1]
 
     def _open_plain(self, snapshot: str) -> World:
         partition_set = read_partitions(self._folder, self._parts, snapshot)

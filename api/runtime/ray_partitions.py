@@ -135,7 +135,10 @@ class RayPartitions:
 
         self._ray = ray
         self._replicas = [
-            [ray.get_actor(actor_name(config, partitioning, process, one), NAMESPACE) for one in range(REPLICAS)]
+            [
+                ray.get_actor(actor_name(config, partitioning, process, replica), NAMESPACE)
+                for replica in range(REPLICAS)
+            ]
             for process in range(partitioning.processes)
         ]
         self._threads = ThreadPoolExecutor(CALLER_THREADS, thread_name_prefix="webemu-parts")
@@ -167,7 +170,7 @@ class RayPartitions:
         self._calls += 1
         started, late_after = perf_counter(), self._timer.late_after()
         asks = [self._start(group, call, started) for group in groups]
-        while pending := {one: ask for ask in asks for one in ask.list_pending(perf_counter() - started)}:
+        while pending := {reference: ask for ask in asks for reference in ask.list_pending(perf_counter() - started)}:
             next_event = min(late_after, *(ask.patience for ask in pending.values()))
             timeout = max(0.0, next_event - (perf_counter() - started))
             done, _ = self._ray.wait(list(pending), num_returns=1, timeout=timeout)

@@ -108,10 +108,10 @@ class _OpenSet:
         self._partition_set = partition_set
         self._statistics = partition_set.statistics()
         self._opened: dict[tuple[int, str], OpenFiles] = {
-            key: other._opened[key]
-            for other in other_sets
+            key: open_set._opened[key]
+            for open_set in other_sets
             for key in enumerate(partition_set.snapshots)
-            if key in other._opened
+            if key in open_set._opened
         }
         """Open snapshots, by partition and id."""
         self._servers: dict[int, PartitionServer] = {}

@@ -64,7 +64,7 @@ def delete_sets(old_sets: Sequence[PartitionSetFile]) -> None:
             for number, snapshot in enumerate(old.snapshots)
         } - named
         for number in sorted({number for number, _ in unnamed}):
-            delete_snapshots(folder.parent / str(number), [snapshot for one, snapshot in unnamed if one == number])
+            delete_snapshots(folder.parent / str(number), [snapshot for part, snapshot in unnamed if part == number])
 
 
 def _age(path: Path) -> float:

@@ -58,11 +58,11 @@ def find_overlap(homes: list[Path], snapshots: tuple[str, ...], parts: int) -> O
     for number in added:
         for url in open_partition(number)[0].iter_urls():
             earlier = [partition_of(url, parts), *range(parts, number)]
-            having = [other for other in earlier if open_partition(other)[0].exact(url)]
+            having = [candidate for candidate in earlier if open_partition(candidate)[0].exact(url)]
             if not having:
                 continue
             repeated += 1
-            pages = sorted({page for other in (*having, number) for page in find_pages(other, url)})
+            pages = sorted({page for holder in (*having, number) for page in find_pages(holder, url)})
             ends = [following[0] for _, following in pairwise(pages)] + [FOREVER]
             for (_, partition, doc), end in zip(pages, ends, strict=False):  # without pages there is an end too many
                 ends_by_page[partition][doc] = end
@@ -78,8 +78,9 @@ def find_overlap(homes: list[Path], snapshots: tuple[str, ...], parts: int) -> O
 
 def _find_copies(columns: Sequence[Columns], parts: int) -> dict[int, dict[int, list[int]]]:
     """Return the pages of clusters that partitions of different times share."""
-    clusters = [set().union(*[one.cluster for one in columns[:parts]]), *(set(one.cluster) for one in columns[parts:])]
-    times = Counter(cluster for some in clusters for cluster in some)
+    first_clusters = set().union(*[partition_columns.cluster for partition_columns in columns[:parts]])
+    clusters_by_time = [first_clusters, *(set(partition_columns.cluster) for partition_columns in columns[parts:])]
+    times = Counter(cluster for clusters in clusters_by_time for cluster in clusters)
     shared = {cluster for cluster, count in times.items() if count > 1}
     copies: dict[int, dict[int, list[int]]] = {}
     for number, partition_columns in enumerate(columns):

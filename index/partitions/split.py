@@ -174,12 +174,12 @@ def _build_all(
 ) -> tuple[str, ...]:
     """Build partitions and return their snapshot ids: several at a time if there are enough of them."""
     if len(inputs) < workers:
-        return tuple(_report_built(build_from_counts(one, counts, workers, None), on_built) for one in inputs)
+        return tuple(_report_built(build_from_counts(build, counts, workers, None), on_built) for build in inputs)
     with ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=exit_with_parent, initargs=(os.getpid(),)
     ) as pool:
         with ignore_sigint_in_children():
-            waiting = [pool.submit(build_from_counts, one, counts, 0, None) for one in inputs]
+            waiting = [pool.submit(build_from_counts, build, counts, 0, None) for build in inputs]
         return tuple(_report_built(future.result(), on_built) for future in waiting)
 
 
