@@ -52,6 +52,7 @@ _PLAIN_URL = re.compile(
     r"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+/(?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?", re.ASCII
 )
 """A URL in which w3lib changes nothing: most are, and w3lib takes as long as all else that the lookup does with one."""
+_WWW = re.compile(r"www\d*\.", re.ASCII)
 
 
 def canonical_key(exact_url: str) -> str:
@@ -69,6 +70,11 @@ def canonical_key(exact_url: str) -> str:
 
 def surt_key(url: str) -> str:
     """Return the SURT key, `org,example)/path?query`; the URL itself if the library cannot parse it."""
+    if _PLAIN_URL.fullmatch(url):  # the same in a tenth of the time
+        host, _, path = url.partition("://")[2].partition("/")
+        if www := _WWW.match(host):
+            host = host[www.end() :]
+        return f"{','.join(reversed(host.split('.')))})/{path.lower().rstrip('/')}"
     try:
         key = surt_library.surt(url)
     except Exception:  # the library raises many types of errors on malformed URLs

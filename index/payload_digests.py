@@ -15,6 +15,7 @@ _SIZES = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64, "sha384": 48, "sha2
 """Length of a digest in bytes, by algorithm."""
 _STATED = re.compile(r"(?:urn:)?([A-Za-z][A-Za-z0-9/_-]*)=?:(.+?):?")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
+_NORMALIZED = re.compile("sha1:[A-Z2-7]{32}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
@@ -24,6 +25,8 @@ def normalize_digest(stated: str) -> str:
     Accepts any case, names such as `SHA-256`, hex, base32 and base64 with or without padding, and no name at all if
     the length tells it. A digest of an unknown algorithm or length is returned unchanged.
     """
+    if _NORMALIZED.fullmatch(stated):
+        return stated
     algorithm, digest = _parse_digest(stated)
     return f"{algorithm}:{b32encode(digest).decode().rstrip('=')}" if digest else stated.strip()
 
@@ -34,6 +37,8 @@ def matches_any(stated: str, bodies: Iterable[bytes]) -> bool | None:
 
     Text that cannot be a digest of a known algorithm matches no body: False.
     """
+    if not stated:
+        return None
     algorithm, digest = _parse_digest(stated)
     if not digest:
         return False if algorithm in _SIZES else None

@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -181,6 +182,7 @@ def _parse_time(stated: object) -> datetime | None:
     return parse_warc_time(stated) if isinstance(stated, str) else None
 
 
+@lru_cache(4096)
 def _format_time(time: datetime) -> str:
     """Return a time as a WARC-Date, with its fraction of a second if it has one."""
     fraction = f".{time.microsecond:06d}" if time.microsecond else ""

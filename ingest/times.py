@@ -6,6 +6,7 @@ Publication dates that pages declare are read elsewhere (`webemu.ingest.extract.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -22,6 +23,8 @@ _DATE = re.compile(
     r" *(Z|UTC|GMT|[+-][\d:]+)?",
     re.ASCII,
 )
+_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+"""Form in which nearly all writers write a time, and which Python parses in a fraction of the time."""
 _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)?", re.ASCII)
 _DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{2,3})(T.*)", re.ASCII)
 
@@ -32,9 +35,14 @@ def parse_warc_time(text: str | None) -> datetime | None:
     Accepts any precision of WARC/1.1 and what writers make of it: 14 digits, fractions of any length, leap seconds,
     lower-case letters, offsets, no zone (UTC).
 
-        warc_time("2020-03-01T12:00:00Z")  # datetime(2020, 3, 1, 12, 0)
+        parse_warc_time("2020-03-01T12:00:00Z")  # datetime(2020, 3, 1, 12, 0)
     """
-    match = _DATE.fullmatch((text or "").strip().upper())
+    if not text:
+        return None
+    if _PLAIN_TIME.fullmatch(text):
+        with suppress(ValueError):  # hour 24, a leap second, or no such day
+            return datetime.fromisoformat(text[:-1])
+    match = _DATE.fullmatch(text.strip().upper())
     if not match:
         return None
     year, month, day, hour, minute, second = (int(match[n] or (n in (2, 3))) for n in range(1, 7))
@@ -82,6 +90,8 @@ def determine_capture_time(
 def read_time(text: str | None) -> datetime | None:
     """Return a WARC-Date as naive UTC, also one in ClueWeb's or HTTP's notation; None if it is not a time."""
     text = (text or "").strip()[:_MAX_DATE]
+    if not text:
+        return None
     return parse_warc_time(text) or _parse_clueweb_time(text) or _parse_http_time(text)
 
 

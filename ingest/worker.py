@@ -41,6 +41,8 @@ _MAX_ROW_BYTES = 8 << 20
 """Approximate bytes of rows held in memory before they are written."""
 _ROWS_UNIT = 2000
 """A fiftieth of the rows of one table that are held in memory before they are written."""
+_CAPTURE_NAMES = tuple(TABLES["captures"].names[1:])
+_SOURCE_NAME_PLACE = _CAPTURE_NAMES.index("warc_filename")
 
 
 class RecordsShareMember(Exception):
@@ -343,7 +345,9 @@ class Worker:
 
 def _order_columns(row: CaptureColumns, name: str) -> tuple[object, ...]:
     """Return the columns of `captures` after source_id, in the order of the schema; `name` is the source's."""
-    return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
+    values = [*map(row.get, _CAPTURE_NAMES)]
+    values[_SOURCE_NAME_PLACE] = name
+    return tuple(values)
 
 
 def to_signed_64(number: int) -> int:

@@ -31,8 +31,8 @@ _REPLACED_CODES = {
 """Withdrawn and three-letter codes of languages that have another two-letter code."""
 _MIN_CHARACTERS = 100
 """Characters that a text must have for a detection to be believed."""
-_MAX_CHARACTERS = 600
-"""Characters that the careful detector reads; more do not improve it."""
+_MAX_CHARACTERS = 400
+"""Characters that the careful detector reads: with 1,000 it is right on one text in 3,000 more."""
 _MIN_PROBABILITY = 0.5
 """Least probability at which the careful detector is not guessing."""
 _MIN_CHECKED_CHARACTERS = 400
@@ -41,6 +41,12 @@ _QUICK_MAX_CHARACTERS = 2000
 """Characters that the quick detector reads."""
 _QUICK_MAX_DISTANCE = 800
 """Distance at which the quick detector begins to guess."""
+_ENGLISH_WORDS = frozenset("the of and to is that for with are as by from this was which be on it or".split())
+"""Words that no English text does without."""
+_MIN_ENGLISH_SHARE, _MIN_ENGLISH_SHARE_IN_ASCII = 0.2, 0.1
+"""Shares of such words among all at which the quick detector is believed that a text is English. Of 11,162 paragraphs
+of manuals in 27 languages it then named 10 English that the careful one did not, all of them in two languages.
+"""
 _NORWEGIAN = {"nb", "nn", "no"}
 """Codes that are used for the same texts, so that a difference between them is no contradiction."""
 
@@ -69,8 +75,21 @@ def detect_language(text: str) -> str | None:
     """
     if len(text) < _MIN_CHARACTERS:
         return None
-    code, probability = _identifier().classify(text[:_MAX_CHARACTERS])
+    beginning = text[:_MAX_CHARACTERS]
+    if _is_plainly_english(beginning):
+        return "en"
+    code, probability = _identifier().classify(beginning)
     return iso_639_1(code) if probability >= _MIN_PROBABILITY else None
+
+
+def _is_plainly_english(text: str) -> bool:
+    """True if a text is English beyond doubt, told in a tenth of the time that the careful detector takes."""
+    words = text.lower().split()
+    least_share = _MIN_ENGLISH_SHARE_IN_ASCII if text.isascii() else _MIN_ENGLISH_SHARE
+    if sum(map(_ENGLISH_WORDS.__contains__, words)) < least_share * len(words):
+        return False
+    code, distance = detect_fast(text)
+    return code == "en" and distance < _QUICK_MAX_DISTANCE
 
 
 def resolve_language(declared: str | None, text: str) -> str | None:

@@ -30,7 +30,7 @@ _SITEMAP = re.compile(r"\s*<(?:\w{1,20}:)?(?:urlset|sitemapindex)[\s>]")
 """Start of a sitemap (sitemaps.org): addresses for crawlers, which no search engine shows."""
 _TAG_PATTERN = re.compile(r"</?[a-zA-Z][^<>]*>")
 _TITLE_PATTERN = re.compile(r"<(?:\w{1,20}:)?title(?:\s[^<>]*)?>([^<]*)", re.IGNORECASE)
-_PRINTABLE = str.maketrans({c: None for c in range(32) if c not in (9, 10)} | {127: None, 0xFEFF: None, 0xFFFE: None})
+_UNPRINTABLE = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ufeff\ufffe]+")
 
 
 def _build_extraction(title: str, text: str, cut_reason: str | None = None) -> Extracted:
@@ -44,7 +44,7 @@ def _build_extraction(title: str, text: str, cut_reason: str | None = None) -> E
 
 def clean_text(text: str) -> str:
     """Return the text with uniform line ends, without control characters, and with surrogates replaced."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_PRINTABLE)
+    text = _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return text.encode("utf-8", "replace").decode()
 
 

@@ -17,6 +17,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from webemu.ingest.records import MAX_HEAD, Record
 
 _VERSION_LINE = len(b"WARC/1.0\r\n")
+_NO_UTF_8 = "\ufffd"
+"""Character that FastWARC puts in place of bytes that are not UTF-8."""
 
 
 def read_fast(path: Path, fd: int, start: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
@@ -56,13 +58,15 @@ def _convert_record(fast_record: WarcRecord, offset: int, max_block: int) -> tup
         return None
     text = "\0".join(chain.from_iterable(headers))
     # Folded lines, other encodings and repeated lengths are left to the careful reader, which handles them exactly.
-    if not text.isascii() or "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
+    if "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
+        return None
+    if not text.isascii() and (_NO_UTF_8 in text or any(value != value.strip() for _, value in headers)):
         return None
     block = fast_record.reader.read()
     if len(block) != size:
         return None
     # Version line, then ": " (half of it in `text`) and a line end per header, an empty line, the block, two line ends.
-    inflated = _VERSION_LINE + len(text) + 1 + 2 * len(headers) + 2 + size + 4
+    inflated = _VERSION_LINE + len(text.encode()) + 1 + 2 * len(headers) + 2 + size + 4
     return Record(offset, 0, record_type.lower(), headers, block, size), inflated
 
 

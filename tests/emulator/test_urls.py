@@ -1,6 +1,7 @@
 """URL law: keys, hosts and domains."""
 
 import pytest
+import surt
 from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
@@ -62,6 +63,31 @@ def test_canonical_key_of_any_url_is_that_of_w3lib(host: str, path: str) -> None
 )
 def test_surt_is_common_crawls_key(text: str, expected: str) -> None:
     assert urls.surt_key(text) == expected
+
+
+LABELS = ["www", "www2", "www-1", "wwww", "ww", "a", "b-c", "xn--bcher-kva", "org", "co", "uk", "0x7f", "1"]
+SEGMENTS = [
+    "index.html",
+    "Index.PHP",
+    "A",
+    "b_c",
+    "~user",
+    "a..b",
+    "-",
+    "sid",
+    "jsessionid",
+    "a.",
+    "..",
+    ".",
+    "%7e",
+    "",
+]
+
+
+@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=4), st.lists(st.sampled_from(SEGMENTS), max_size=4))
+def test_surt_of_any_url_is_that_of_the_library(labels: list[str], segments: list[str]) -> None:
+    url = f"https://{'.'.join(labels)}/{'/'.join(segments)}"
+    assert urls.surt_key(url) == surt.surt(url)
 
 
 @pytest.mark.parametrize(

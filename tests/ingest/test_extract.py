@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from webemu.ingest.extract import Extracted, detect_media_type, extract, extract_html
+from webemu.ingest.extract.language import detect_language
 from webemu.ingest.extract.non_html import extract_xml
 
 FETCHED = date(2024, 11, 30)
@@ -142,6 +143,20 @@ def test_the_language_is_declared_or_detected() -> None:
     assert extract_html('<html lang="pt_BR">' + german, URL).language == "pt"
     assert extract_html('<meta http-equiv="content-language" content="fr, de">' + german, URL).language == "fr"
     assert extract_html("<p>ok", URL).language is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The bridge was built by the town in 1902 and is the oldest of those that are left. ", "en"),
+        ("The café was built by the town — and it is “the oldest” of those that are left. ", "en"),
+        ("De brug is of was de oudste van de stad, en to the is of that. ", "nl"),
+        ("BESTAND is of was een map of is een lijst of is leeg. ", "nl"),
+        ("この橋は the of and is 町でいちばん古い橋です。", "ja"),
+    ],
+)
+def test_english_is_told_by_its_small_words_and_by_its_letters(text: str, language: str) -> None:
+    assert detect_language(text * 4) == language
 
 
 def test_robots_none_and_index() -> None:

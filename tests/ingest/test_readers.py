@@ -16,6 +16,8 @@ from tests.ingest import flawed
 from tests.shared import cases
 from webemu.ingest.formats.detection import detect_format
 from webemu.ingest.readers import read_records
+from webemu.ingest.readers.fastwarc_reader import read_fast
+from webemu.ingest.readers.resync_reader import read_carefully
 from webemu.ingest.records import MAX_HEAD, Record, Skip
 
 SHARED = os.environ.get("WEBEMU_SHARED")
@@ -186,6 +188,55 @@ def test_headers_are_kept_as_written(tmp_path: Path) -> None:
     assert latin1.get("WARC-Target-URI") == "http://odd.example/éÿ"
     assert read_bytes(flawed.folded_header(), tmp_path)[0][1].get("X-Note") == "one two"
     assert read_bytes(flawed.lower_case_heads(), tmp_path)[0][1].type == "response"
+
+
+TITLES = [
+    "Beyonc\u00e9 \u6771\u4eac \U0001f600".encode(),
+    "caf\u00e9".encode("latin-1"),
+    "\u00e9 \ufffd".encode(),
+    "\u3000\u6771\u4eac\u00a0".encode(),
+    "  \u00e9\t".encode(),
+    "\u2028x\u0085".encode(),
+    b"\xed\xa0\x80",
+    b"\xf0\x9f\x98 ends early",
+    "\u212aontent-length".encode(),
+]
+
+
+def titled_records(titles: list[bytes], *, gz: bool) -> bytes:
+    """Return conversion records with these titles in their heads."""
+    heads = (
+        b"WARC/1.1\r\nWARC-Type: conversion\r\nX-Title: %b\r\nContent-Length: 2\r\n\r\n" % title for title in titles
+    )
+    records = [head + b"ok\r\n\r\n" for head in heads]
+    return b"".join(map(gzip.compress, records) if gz else records)
+
+
+@given(
+    st.lists(
+        st.sampled_from(TITLES) | st.text(max_size=9).map(lambda text: text.encode("utf-8", "replace")), max_size=5
+    )
+)
+def test_both_readers_read_the_same_of_titles_in_any_encoding(
+    tmp_path_factory: pytest.TempPathFactory, titles: list[bytes]
+) -> None:
+    for gz in (True, False):
+        path = tmp_path_factory.mktemp("titles") / "file"
+        path.write_bytes(titled_records([b"first", *titles, b"last"], gz=gz))
+        with path.open("rb") as file:
+            careful = list(read_carefully(file.fileno(), 0, path.stat().st_size, gz, LIMIT))
+            for item in careful:
+                fast = next(read_fast(path, file.fileno(), item.offset, path.stat().st_size, gz, LIMIT), None)
+                assert fast is None or fast == item
+        assert list(read_records(path)) == careful
+
+
+@pytest.mark.parametrize("gz", [True, False])
+def test_heads_in_utf_8_are_read_fast(gz: bool, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(titled_records(TITLES[:1] * 9, gz=gz))
+    with path.open("rb") as file:
+        assert len(list(read_fast(path, file.fileno(), 0, path.stat().st_size, gz, LIMIT))) == 9
 
 
 def test_records_are_found_again_at_their_offsets(tmp_path: Path) -> None:
