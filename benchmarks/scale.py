@@ -1,9 +1,11 @@
-"""Curves of time, memory, disk and query cost by number of pages, of generated webs; and a model of larger ones.
+"""Curves of time, memory, disk and query cost by number of pages; and a model of larger ones.
 
-python -m benchmarks.scale --pages 100000 --json 100k.json [--work FOLDER]
+python -m benchmarks.scale --pages 100000 --json 100k.json [--work FOLDER] [--texts COLLECTION_FOLDER]
 python -m benchmarks.scale --report 10k.json 100k.json 1m.json
 
-For each size a web is generated, ingested, indexed and queried, each in processes of its own, and its folder removed.
+For each size a web is generated, or with `--texts` a dump of documents with the words of a collection
+(`benchmarks.many_documents`). It is ingested, indexed and queried, each in processes of its own, and its folder
+removed.
 Memory is the anonymous memory of every process of the tree, sampled ten times a second. Core-seconds are user and
 system time of the whole tree. The report fits y = a * pages ** b through all sizes and extrapolates.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +42,7 @@ SAMPLE_SECONDS = 0.1
 COLD_ROUNDS = 5
 """Cold processes whose figures are taken."""
 PART_PATTERNS = {
+    "copies of dumps": ("warc/*",),
     "catalog": ("catalog.duckdb",),
     "text index": ("shards/*/text/*",),
     "result records": ("shards/*/records.*",),
@@ -95,9 +99,9 @@ class MemorySampler(threading.Thread):
         self.join()
 
 
-def measure_command(*arguments: str) -> CommandFigures:
-    """Run a `webemu` command; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
-    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
+def measure_command(*arguments: str, module: str = "webemu.emulator.cli") -> CommandFigures:
+    """Run a command of a module; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
+    command = [sys.executable, "-m", module, *arguments]
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     memory = MemorySampler(psutil.Process(process.pid))
@@ -140,15 +144,22 @@ def measure_queries(folder: Path, samples_json: str, mode: str, seed: int) -> Qu
     return figures
 
 
-def measure_size(pages: int, work: Path, workers: int) -> Size:
-    """Return all figures of one size."""
+def measure_size(pages: int, work: Path, workers: int, texts: Path | None = None) -> Size:
+    """Return all figures of one size: of a generated web, or of documents with the texts of a collection."""
     web, folder = work / "web", work / "c"
     options = ["--root", str(work), "--collection", "c"]
     print_step("generate")
-    generation = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
-    warc_bytes = sum(path.stat().st_size for path in web.rglob("*.warc.gz"))
+    if texts:
+        making = (str(web), "--documents", str(pages), "--texts", str(texts), "--seed", SEED)
+        generation = measure_command(*making, module="benchmarks.many_documents")
+    else:
+        generation = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
+    source_bytes = sum(path.stat().st_size for path in (*web.rglob("*.warc.gz"), *web.rglob("*.jsonl")))
     print_step("ingest")
-    ingestion = measure_command("ingest", str(web), *options, "--workers", str(workers), "--no-snapshot", "-q")
+    sources = str(web / "*.jsonl") if texts else str(web)
+    ingestion = measure_command("ingest", sources, *options, "--workers", str(workers), "--no-snapshot", "-q")
+    if texts:  # the collection has a copy
+        shutil.rmtree(web)
     print_step("build")
     build = measure_command("snapshots", "build", *options, "--workers", str(workers))
     with Catalog(folder, read_only=True) as catalog:
@@ -161,9 +172,10 @@ def measure_size(pages: int, work: Path, workers: int) -> Size:
     samples_json = json.dumps([queries, [url for url, _ in urls]])
     return {
         "asked_for": pages,
+        "texts": str(texts or ""),
         "workers": workers,
         "generate": generation,
-        "warc_bytes": warc_bytes,
+        "source_bytes": source_bytes,
         "ingest": ingestion,
         "build": build,
         "pages": page_count,
@@ -188,6 +200,7 @@ def main(arguments: list[str]) -> None:
         "benchmarks.scale", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--pages", type=int, help="Approximate number of pages to generate.")
+    parser.add_argument("--texts", type=Path, help="Folder of a collection: measure documents with its words.")
     parser.add_argument("--json", type=Path, help="File for the figures of the size.")
     parser.add_argument("--work", type=Path, help="Folder for temporary files. [default: the system's]")
     parser.add_argument(
@@ -199,7 +212,7 @@ def main(arguments: list[str]) -> None:
         print(build_report([json.loads(path.read_text()) for path in options.report]))
     if options.pages:
         with tempfile.TemporaryDirectory(prefix="scale-", dir=options.work) as work:
-            figures_json = json.dumps(measure_size(options.pages, Path(work), options.workers), indent=1)
+            figures_json = json.dumps(measure_size(options.pages, Path(work), options.workers, options.texts), indent=1)
         print(figures_json)
         if options.json:
             options.json.write_text(figures_json + "\n")

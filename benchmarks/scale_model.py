@@ -48,8 +48,15 @@ class QueryFigures(TypedDict):
     open_bytes: int
     search: RequestFigures
     fetch: RequestFigures
+    suggest: RequestFigures
+    batch: RequestFigures
+    """Figures of a batch of queries (`benchmarks.scale_queries`)."""
+    engine: RequestFigures
+    """Figures of the engine's part of a search, alone."""
     own: int
     """Anonymous memory in bytes."""
+    rss: int
+    """Resident set in bytes, mapped files included."""
 
 
 class Size(TypedDict):
@@ -57,9 +64,12 @@ class Size(TypedDict):
 
     asked_for: int
     """Pages that the generator was asked for."""
+    texts: str
+    """Collection whose texts a dump was made of; empty for a generated web."""
     workers: int
     generate: CommandFigures
-    warc_bytes: int
+    source_bytes: int
+    """Size of the files that are ingested."""
     ingest: CommandFigures
     build: CommandFigures
     pages: int
@@ -84,13 +94,20 @@ _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("memory: build, parent", lambda figures: figures["build"]["parent_own"], MB, "MB"),
     ("memory: build, worker", lambda figures: figures["build"]["child_own"], MB, "MB"),
     ("memory: asking", lambda figures: figures["warm"]["own"], MB, "MB"),
-    ("disk: WARC files", lambda figures: figures["warc_bytes"], MB, "MB"),
+    ("memory: asking, with mapped files", lambda figures: figures["warm"]["rss"], MB, "MB"),
+    ("disk: files that are ingested", lambda figures: figures["source_bytes"], MB, "MB"),
     *(
         (f"disk: {part}", lambda figures, part=part: figures["disk"][part], MB, "MB")
-        for part in ("catalog", "text index", "result records", "page views", "lookup", "columns", "others")
+        for part in (
+            *("copies of dumps", "catalog", "text index", "result records", "page views", "lookup", "columns"),
+            "others",
+        )
     ),
     ("search, warm", lambda figures: figures["warm"]["search"]["core_us"], MS, "core-us"),
     ("search, warm p99", lambda figures: figures["warm"]["search"]["p99_ms"], MS, "ms"),
+    ("plain OR, warm", lambda figures: figures["warm"]["engine"]["core_us"], MS, "core-us"),
+    ("64 queries at once, warm", lambda figures: figures["warm"]["batch"]["core_us"], MS, "core-us"),
+    ("completion, warm", lambda figures: figures["warm"]["suggest"]["core_us"], MS, "core-us"),
     ("page, warm", lambda figures: figures["warm"]["fetch"]["core_us"], MS, "core-us"),
     ("search, cold p50", lambda figures: _median_of_cold(figures, "search", "p50_ms"), MS, "ms"),
     ("search, cold p99", lambda figures: _median_of_cold(figures, "search", "p99_ms"), MS, "ms"),
@@ -102,7 +119,7 @@ _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
 )
 """Rows of the report: (name, figure of a size, divisor, unit)."""
 ASSUMPTIONS = """The model continues each fitted line y = a * pages ** b. It assumes
-- pages as the generator makes them: 3 kB of gzip and some 330 words each, so that sizes go with bytes, not with URLs;
+- pages like those that were measured: sizes go with bytes, not with URLs;
 - the same machine: core-seconds do not depend on how many cores there are, wall times do;
 - that what is warm fits into memory; beyond it a request costs what the cold ones do, on this disk;
 - that memory stays what it is at the largest size measured where its exponent is small."""
@@ -124,17 +141,27 @@ def fit_power_law(pages: Sequence[float], values: Sequence[float]) -> tuple[floa
 
 
 def build_report(sizes: Sequence[Size]) -> str:
-    """Return a Markdown table: each figure at each size, its exponent, and its prediction for larger sizes."""
+    """Return a Markdown table: each figure at each size, its exponent, the largest share by which the fit misses one of
+    them, and predictions for larger sizes.
+    """
     sizes = sorted(sizes, key=lambda figure: figure["pages"])
     pages = [float(figure["pages"]) for figure in sizes]
-    head = ["", *(f"{figure:,.0f}" for figure in pages), "exponent", *(f"{figure:,.0f}" for figure in PREDICTED_SIZES)]
+    predicted_sizes = [size for size in PREDICTED_SIZES if size > 2 * pages[-1]]
+    head = [
+        "",
+        *(f"{figure:,.0f}" for figure in pages),
+        "exponent",
+        "misses by",
+        *(f"{one:,}" for one in predicted_sizes),
+    ]
     rows = [head, ["---"] * len(head)]
     for name, extract_figure, unit, unit_name in _CURVES:
         values = [extract_figure(figure) / unit for figure in sizes]
-        predictions = ["", *[""] * len(PREDICTED_SIZES)]
-        if len(sizes) > 1:
+        predictions = ["", "", *[""] * len(predicted_sizes)]
+        if len(sizes) > 1 and all(values):
             a, b = fit_power_law(pages, values)
-            predictions = [f"{b:.2f}", *(_format_figure(a * figure**b) for figure in PREDICTED_SIZES)]
+            misses = [abs(a * size**b / value - 1) for size, value in zip(pages, values, strict=True)]
+            predictions = [f"{b:.2f}", f"{max(misses):.0%}", *(_format_figure(a * size**b) for size in predicted_sizes)]
         rows.append([f"{name}, {unit_name}", *map(_format_figure, values), *predictions])
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{table}\n\n{ASSUMPTIONS}"

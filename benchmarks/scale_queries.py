@@ -2,10 +2,11 @@
 
 python -m benchmarks.scale_queries FOLDER warm|cold SEED < asked.json
 
-Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each
-requested once before. `cold`: the collection's files are dropped from the page cache first, and the first requests of
-the new process are timed, with the bytes read from disk for them. Files are dropped with posix_fadvise(2) and counted
-with mincore(2).
+Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches, batches of queries,
+completions and text pages, each requested once before, and of the engine's part of a search alone: the ten best pages
+that have any word of the query (`plain OR`). `cold`: the collection's files are dropped from the page cache first, and
+the first requests of the new process are timed, with the bytes read from disk for them. Files are dropped with
+posix_fadvise(2) and counted with mincore(2).
 """
 
 from __future__ import annotations
@@ -17,19 +18,28 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
+import psutil
+
 from benchmarks.memory import read_anonymous_bytes
 from benchmarks.scale_model import QueryFigures, RequestFigures
+from webemu.emulator.query import parse_query
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
+from webemu.index.engine import RankEngine
 from webemu.index.open import open_world
 
 COLD_REQUESTS = 40
 """Requests of each kind in a cold process."""
 WARM_REQUESTS = 2000
 """Requests of each kind in a warm process."""
+BATCH_QUERIES = 64
+"""Queries of a batch."""
+PREFIX_CHARACTERS = 6
+"""Characters that are completed."""
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -93,13 +103,20 @@ def measure_calls(calls: Sequence[Callable[[], object]]) -> RequestFigures:
 def build_calls(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Callable[[], object]]]:
     """Return the requests of each kind as functions."""
 
-    def search(query: str) -> Callable[[], object]:
-        return lambda: world.search(Query(query))
-
-    def fetch(url: str) -> Callable[[], object]:
-        return lambda: world.fetch(PageRequest(url))
-
-    return {"search": [search(query) for query in queries], "fetch": [fetch(url) for url in urls]}
+    engine = world.ranker
+    assert isinstance(engine, RankEngine)
+    plans = [plan.query for query in queries if (plan := engine.plan(parse_query(query))).query is not None]
+    batches = [
+        [Query(query) for query in queries[start : start + BATCH_QUERIES]]
+        for start in range(0, len(queries), BATCH_QUERIES)
+    ]
+    return {
+        "search": [partial(world.search, Query(query)) for query in queries],
+        "fetch": [partial(world.fetch, PageRequest(url)) for url in urls],
+        "suggest": [partial(world.suggest, query[:PREFIX_CHARACTERS], 10) for query in queries],
+        "batch": [partial(world.batch_search_passages, batch) for batch in batches],
+        "engine": [partial(engine.reader.searcher.search, plan, 10, count=False) for plan in plans],
+    }
 
 
 def main(folder: Path, mode: str, seed: int) -> None:
@@ -129,7 +146,11 @@ def main(folder: Path, mode: str, seed: int) -> None:
         "open_bytes": open_bytes,
         "search": costs["search"],
         "fetch": costs["fetch"],
+        "suggest": costs["suggest"],
+        "batch": costs["batch"],
+        "engine": costs["engine"],
         "own": read_anonymous_bytes("self"),
+        "rss": psutil.Process().memory_info().rss,
     }
     print(json.dumps({**sizes, **figures}))
 

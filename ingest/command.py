@@ -99,9 +99,7 @@ def ingest(
     config = load_config({"root": root, "collection": collection})
     source_list = expand_sources(sources, paths_root, base_url)
     if not source_list.sources:
-        raise SourceError(
-            "the sources hold no archive", action=f"name {', '.join(TITLES)} files, or a folder of archives"
-        )
+        raise SourceError("the sources hold no archive", action=_advise(source_list))
     with _exit_when_interrupted():
         report = run(
             source_list.sources, config.collection_folder, workers or count_default_workers(), snapshot=snapshot,
@@ -114,6 +112,13 @@ def ingest(
         print(f"next      name whole files of a format that is read: {', '.join(TITLES)}")
     if report.failed or report.has_no_records:
         raise typer.Exit(1)
+
+
+def _advise(source_list: SourceList) -> str:
+    """Return what to name instead of sources that hold no archive, or fewer than were meant."""
+    if source_list.dump_globs:
+        return f"dumps of texts inside a folder are taken if a glob names them: {shlex.join(source_list.dump_globs)}"
+    return f"name {', '.join(TITLES)} files, or a folder of archives"
 
 
 @contextmanager
@@ -137,6 +142,8 @@ def _show(report: Report, config: Config, source_list: SourceList, root: Path | 
         print(f"removed   {report.kept_out:,} kept out, which were removed (webemu removed)")
     if source_list.ignored_count:
         print(f"ignored   {source_list.ignored_count:,} files whose names are not those of archives")
+        if source_list.dump_globs:
+            print(f"          {_advise(source_list)}")
     if source_list.missing_lines:
         print(
             f"missing   {len(source_list.missing_lines):,} lines of path lists, the first: "

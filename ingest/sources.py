@@ -72,6 +72,8 @@ class SourceList:
     """Archives in order, each once."""
     ignored_count: int = 0
     """Number of files inside folders and globs whose names are not those of archives."""
+    dump_globs: dict[str, None] = field(default_factory=dict)
+    """Globs that would name those among them that are dumps of texts, in order."""
     missing_lines: list[str] = field(default_factory=list)
     """Lines of path lists that are not below their root: a mirror may hold a part of a crawl."""
 
@@ -199,6 +201,8 @@ def _select_archives(
             yield Source(file, file.relative_to(folder).as_posix())
         else:
             source_list.ignored_count += 1
+            if suffix := DUMP_NAME.search(file.name):
+                source_list.dump_globs[str(file.parent / f"*{suffix[0]}")] = None
 
 
 def download_list(url: str) -> list[str]:

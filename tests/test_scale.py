@@ -27,12 +27,21 @@ def test_what_is_in_the_page_cache_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_small_web_is_measured_from_generation_to_cold_reads(tmp_path: Path) -> None:
-    figures = measure_size(400, tmp_path, 2)
+    web, dump = tmp_path / "web", tmp_path / "dump"
+    web.mkdir()
+    dump.mkdir()
+    figures = measure_size(400, web, 2)
+    larger_figures = measure_size(5000, dump, 2, texts=web / "c")
     assert figures["pages"] > 300
+    assert larger_figures["pages"] == 5000
     assert all(figures[step]["core_s"] > 0 and figures[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
-    assert all(figures["disk"].values())
+    assert [name for name, size in figures["disk"].items() if not size] == ["copies of dumps"]
+    assert all(larger_figures["disk"].values())
     assert len({one["bytes"] for one in figures["cold"]}) == 1
     assert all(one["search"]["asked"] == 40 and one["own"] > 1e7 for one in figures["cold"])
-    table = build_report([figures, {**figures, "pages": 10 * figures["pages"]}])
+    assert all(
+        larger_figures["warm"][kind]["core_us"] > 0 for kind in ("search", "engine", "suggest", "batch", "fetch")
+    )
+    table = build_report([figures, larger_figures])
     assert "| search, warm, core-us |" in table
-    assert "exponent" in table.splitlines()[0]
+    assert "| exponent | misses by |" in table.splitlines()[0]

@@ -6,9 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
+from webemu.emulator.cli import app
 from webemu.emulator.errors import SourceError
 from webemu.index.digests import hash_file
 from webemu.ingest.sources import SourceList, expand_sources
@@ -51,6 +53,20 @@ def test_globs_are_named_from_where_they_begin_to_vary(tree: Path) -> None:
     assert names(expand_sources([f"{tree}/deep/*.wacz"])) == ["d.wacz"]
     source_list = expand_sources([f"{tree}/*"])
     assert (names(source_list), source_list.ignored_count) == (["a.warc", "b.warc.gz", "f.wat", "g.warc.zst"], 3)
+
+
+def test_globs_for_dumps_inside_a_folder_are_advised(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in ("a.jsonl.gz", "b.jsonl.gz", "c.parquet", "d.jpeg"):
+        (tmp_path / "texts" / name).write_bytes(b"")
+    source_list = expand_sources([str(tmp_path)])
+    assert (source_list.sources, source_list.ignored_count) == ([], 4)
+    globs = [f"{tmp_path}/texts/*.jsonl.gz", f"{tmp_path}/texts/*.parquet"]
+    assert list(source_list.dump_globs) == globs
+    assert len(expand_sources(globs).sources) == 3
+    error = CliRunner().invoke(app, ["ingest", str(tmp_path), "--root", str(tmp_path)]).exception
+    assert isinstance(error, SourceError)
+    assert all(glob in str(error.action) for glob in globs)
 
 
 def test_globs_may_be_relative(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
