@@ -41,10 +41,10 @@ _MAX_OPTION_TAGS = 8000
 _OPTION_TAGS = re.compile(r"(</?)(?=(?:option|optgroup|body|html)[\s/>])", re.IGNORECASE)
 _MAX_REOPENED = 300_000
 """Tags times kinds of formatting, at most: a parser may reopen each kind up to three times in every paragraph."""
-_FORMATTING = re.compile(
-    r"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])((?:[^<>\"']|\"[^\"]{0,200}\"|'[^']{0,200}')*+>?)",
-    re.IGNORECASE,
-)
+_FORMATTING_NAME = "<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)"
+_FORMATTING_REST = r"""(?:[^<>"']|"[^"]{0,200}"|'[^']{0,200}')*+>?"""
+_FORMATTING = re.compile(rf"{_FORMATTING_NAME}(?=[\s/>]){_FORMATTING_REST}", re.IGNORECASE)
+_FORMATTING_PARTS = re.compile(rf"{_FORMATTING_NAME}(?=[\s/>])({_FORMATTING_REST})", re.IGNORECASE)
 _XHTML_EMPTY = re.compile(
     r"""<(script|style|title|iframe|textarea|div|span|a|p|td|th|i|b|em|ul|ol)((?:\s(?:[^<>]*["'\s])?)?)/>"""
 )
@@ -89,7 +89,7 @@ def limit_markup(html: str) -> tuple[str, str | None]:
     except UnicodeEncodeError:
         html = html.encode("utf-8", "replace").decode()
     # 200,000 attributes of one tag take minutes to parse, 2,000 of each tag seconds.
-    if len(html) > _LARGE_CHARACTERS:
+    if len(html) > _LARGE_CHARACTERS and _MORE_ATTRIBUTES.search(html):
         if (parsable := _PARSABLE.match(html)) and parsable.end() < len(html):
             html, reason = parsable[0], "tag-too-large"
         html = _MORE_ATTRIBUTES.sub(r"\1", html)
@@ -154,12 +154,12 @@ def _rename_hostile_tags(html: str, tags: int) -> str:
         html = html[: first.start()] + _OPTION_TAGS.sub(r"\1x-", html[first.start() :])
     # The more tags a document has, the fewer kinds of formatting it may keep: the product bounds the work.
     kinds = max(1, _MAX_REOPENED // tags)
-    formatting_tags = dict.fromkeys(tag[0] for tag in _FORMATTING.finditer(html))
+    formatting_tags = dict.fromkeys(_FORMATTING.findall(html))
     # A tag without an end may be of any kind, so it is always renamed.
     allowed = set(islice((tag for tag in formatting_tags if tag.endswith(">")), kinds))
     if len(allowed) == len(formatting_tags):
         return html
-    return _FORMATTING.sub(lambda tag: tag[0] if tag[0] in allowed else "<span" + tag[1], html)
+    return _FORMATTING_PARTS.sub(lambda tag: tag[0] if tag[0] in allowed else "<span" + tag[1], html)
 
 
 def flatten_nesting(html: str) -> str:
