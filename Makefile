@@ -4,7 +4,7 @@
 #   make test-fast                                     the inner loop: tests without servers, under a minute on two cores
 #   make test                                          all tests but the slow ones, one worker process per core
 #   make test-slow                                     the slow ones: soaks, training, end to end, large files
-#   make test-all                                      both, and every case of the fuzz tests: what .ci/run runs
+#   make test-all                                      both, and every case of the fuzz tests: before a release
 #   .venv/bin/python -m pytest tests/api/test_mcp.py -k initialize           one test, without worker processes
 #   make test ARGS='tests/api -k session -x'           some tests, one worker process per core
 #

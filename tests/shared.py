@@ -33,5 +33,5 @@ def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path
 
 
 def cases(few: int, every: int) -> int:
-    """Return how many cases a fuzz test tries: `few` at a desk, `every` one in CI (`make test-all`)."""
+    """Return how many cases a fuzz test tries: `few` at a desk, `every` one before a release (`make test-all`)."""
     return every if TRIES_EVERY_CASE else few
