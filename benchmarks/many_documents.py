@@ -183,7 +183,7 @@ class DocumentMaker:
 
     def _text(self, number: int) -> str:
         random = Random(number * 1009 + self._seed)
-        others = _TOKEN.findall(self._passages[int(random.random() * len(self._passages))].text)
+        other_words = _TOKEN.findall(self._passages[int(random.random() * len(self._passages))].text)
         places = iter(range(number * PASSAGE_WORDS, (number + 1) * PASSAGE_WORDS))
 
         def replace_token(token: re.Match[str]) -> str:
@@ -194,7 +194,7 @@ class DocumentMaker:
                 return "".join(random.choice("0123456789") for _ in word)
             if chance < NEW_SHARE:
                 return self._new_word(next(places, number * PASSAGE_WORDS))
-            return random.choice(others) if chance < NEW_SHARE + SWAPPED_SHARE and others else word
+            return random.choice(other_words) if chance < NEW_SHARE + SWAPPED_SHARE and other_words else word
 
         return _TOKEN.sub(replace_token, self._passage(number).text)
 
@@ -240,10 +240,10 @@ def print_curves(documents: int, collection: Path, seed: int) -> None:
         "passages": [passage.text for passage in passages],
         "documents": [str(maker.document(number)["text"]) for number in range(documents)],
     }
-    print("| texts | words | distinct | | texts | words | distinct |\n|---|---|---|---|---|---|---|")
-    real, made = (list(count_distinct_words(texts[name])) for name in ("passages", "documents"))
-    for real_counts, made_counts in zip(real, made, strict=True):
-        print(f"| passages | {real_counts[0]} | {real_counts[1]} | | documents | {made_counts[0]} | {made_counts[1]} |")
+    print("| words of passages | distinct | words of documents | distinct |\n|---|---|---|---|")
+    counts = (count_distinct_words(texts[name]) for name in ("passages", "documents"))
+    for passage_counts, document_counts in zip(*counts, strict=True):
+        print(f"| {' | '.join(f'{count:,}' for count in (*passage_counts, *document_counts))} |")
     for name, sample in texts.items():
         frequencies = Counter(Counter(word for text in sample for word in set(_TOKEN.findall(text.lower()))).values())
         distinct = sum(frequencies.values())
