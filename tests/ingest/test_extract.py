@@ -152,6 +152,7 @@ def test_the_language_is_declared_or_detected() -> None:
         ("The café was built by the town — and it is “the oldest” of those that are left. ", "en"),
         ("De brug is of was de oudste van de stad, en to the is of that. ", "nl"),
         ("BESTAND is of was een map of is een lijst of is leeg. ", "nl"),
+        ("It fjild is fereaske. Der is gjin bestân of it is leech, en it is net op it web. ", "fy"),
         ("この橋は the of and is 町でいちばん古い橋です。", "ja"),
     ],
 )
