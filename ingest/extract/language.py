@@ -45,7 +45,7 @@ _QUICK_MAX_DISTANCE = 800
 _ENGLISH_WORDS = frozenset("the of and to is that for with are as by from this was which be on it or".split())
 """Words that no English text does without."""
 _ONLY_ENGLISH_WORDS = frozenset("the and that with from this which are".split())
-"""Those among them that are no words of Dutch, Frisian, French or Danish."""
+"""Words among them that Dutch, Frisian, French and Danish do not have."""
 _MIN_ENGLISH_SHARE, _MIN_SHARE_IN_ENGLISH_LETTERS = 0.2, 0.1
 """Shares of such words among all at which the quick detector is believed that a text is English, the second if it has
 no letters but those of English (docs/languages.md has figures).
