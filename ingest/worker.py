@@ -11,9 +11,10 @@ import json
 import os
 import signal
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -41,8 +42,6 @@ _MAX_ROW_BYTES = 8 << 20
 """Approximate bytes of rows held in memory before they are written."""
 _ROWS_UNIT = 2000
 """A fiftieth of the rows of one table that are held in memory before they are written."""
-_CAPTURE_NAMES = tuple(TABLES["captures"].names[1:])
-_SOURCE_NAME_PLACE = _CAPTURE_NAMES.index("warc_filename")
 
 
 class RecordsShareMember(Exception):
@@ -345,9 +344,17 @@ class Worker:
 
 def _order_columns(row: CaptureColumns, name: str) -> tuple[object, ...]:
     """Return the columns of `captures` after source_id, in the order of the schema; `name` is the source's."""
-    values = [*map(row.get, _CAPTURE_NAMES)]
-    values[_SOURCE_NAME_PLACE] = name
+    names, place = _list_capture_columns()
+    values: list[object] = [*map(row.get, names)]
+    values[place] = name
     return tuple(values)
+
+
+@cache
+def _list_capture_columns() -> tuple[Sequence[str], int]:
+    """Return the columns of `captures` after source_id, and the place of the source's name among them."""
+    names = TABLES["captures"].names[1:]
+    return names, names.index("warc_filename")
 
 
 def to_signed_64(number: int) -> int:

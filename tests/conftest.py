@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
-    from xdist.workermanage import Producer
+    from xdist.workermanage import WorkerController
 
 SERIAL = (
     "tests/api/test_accepting.py",
@@ -46,7 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # environments without pytest-xdist do not know this hook
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling | None":
-    """Return a scheduler that keeps files whole and the files of `SERIAL` in one worker, for `--dist loadfile`."""
+    """Return a scheduler that keeps files whole and the files of `SERIAL` in one worker, which begins with them, for
+    `--dist loadfile`.
+    """
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -55,6 +58,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
             return "serial" if file in SERIAL else file
+
+        def _assign_work_unit(self, node: "WorkerController") -> None:
+            # They take the longest, and xdist would begin with the file of the most tests.
+            if "serial" in self.workqueue:
+                self.workqueue.move_to_end("serial", last=False)
+            super()._assign_work_unit(node)
 
     return SerialScheduling(config, log)
 
