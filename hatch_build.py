@@ -30,7 +30,7 @@ class Compile(BuildHookInterface):  # type: ignore[misc]
         source = Path(self.root) / "index" / "_reading.c"
         made = source.with_name("_reading" + str(sysconfig.get_config_var("EXT_SUFFIX")))
         compiler = shlex.split(os.environ.get("CC") or "cc")
-        part = made.with_suffix(".part")
+        part = made.with_suffix(f".{os.getpid()}.part")  # several environments may be made of one checkout at once
         command = [*compiler, *FLAGS, f"-I{sysconfig.get_paths()['include']}", str(source), "-o", str(part), "-lm"]
         if sys.platform == "darwin":
             command += ["-undefined", "dynamic_lookup"]
