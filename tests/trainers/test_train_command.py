@@ -173,6 +173,7 @@ def state(out: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (one.st_size, one.st_mtime_ns) for path, one in file_stats.items() if path.name != "recipe.toml"}
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_left_as_it_is(recipe: Path, undisturbed_run: Path) -> None:
     before = state(undisturbed_run)
     done = run(recipe, undisturbed_run)
@@ -203,6 +204,7 @@ def test_a_stage_is_where_a_run_stops(undisturbed_run: Path, tmp_path: Path) -> 
     assert not (out / "2-grpo").exists()
 
 
+@pytest.mark.slow
 def test_a_stage_of_no_steps_measures_the_model_as_it_is(undisturbed_run: Path, tmp_path: Path) -> None:
     trained = undisturbed_run / "1-skills"
     skills = RECIPE.format(control="").partition('[[stages]]\nname = "grpo"')[0]
@@ -216,6 +218,7 @@ def test_a_stage_of_no_steps_measures_the_model_as_it_is(undisturbed_run: Path, 
         parse_recipe(text.replace(f'name = "{trained / "model"}"', 'size = "tiny"'))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(
     recipe: Path, undisturbed_run: Path, tmp_path: Path
 ) -> None:
@@ -241,6 +244,7 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(
     assert resumed["held_out"] == undisturbed["held_out"]
 
 
+@pytest.mark.slow
 def test_a_run_killed_between_training_and_manifest_trains_no_further(undisturbed_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(undisturbed_run, out)

@@ -21,6 +21,7 @@ from webemu.rl.train.step_log import read_steps
 LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_episodes_and_make_one_model(tmp_path: Path) -> None:
     recipe, out = tmp_path / "noisy.toml", tmp_path / "run"
     recipe.write_text(NOISY.replace("steps = 40", "steps = 4").replace("steps = 7", "steps = 2"), encoding="utf-8")
