@@ -152,7 +152,7 @@ def build_report(sizes: Sequence[Size]) -> str:
         *(f"{figure:,.0f}" for figure in pages),
         "exponent",
         "misses by",
-        *(f"{one:,}" for one in predicted_sizes),
+        *(f"{predicted:,}" for predicted in predicted_sizes),
     ]
     rows = [head, ["---"] * len(head)]
     for name, extract_figure, unit, unit_name in _CURVES:

@@ -197,6 +197,7 @@ TITLES = [
     "\u3000\u6771\u4eac\u00a0".encode(),
     "  \u00e9\t".encode(),
     "\u2028x\u0085".encode(),
+    "ok\r\nX-\u00e9\u00a0: also".encode(),
     b"\xed\xa0\x80",
     b"\xf0\x9f\x98 ends early",
     "\u212aontent-length".encode(),
