@@ -60,7 +60,7 @@ def _convert_record(fast_record: WarcRecord, offset: int, max_block: int) -> tup
     # Folded lines, other encodings and repeated lengths are left to the careful reader, which handles them exactly.
     if "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
         return None
-    if not text.isascii() and (_NO_UTF_8 in text or any(part != part.strip() for part in chain(*headers))):
+    if _NO_UTF_8 in text or any(part != part.strip() for part in chain(*headers)):
         return None
     block = fast_record.reader.read()
     if len(block) != size:
