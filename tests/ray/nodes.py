@@ -66,7 +66,7 @@ class Node:
                 process.kill()
 
 
-def until(claim: Callable[[], object], seconds: float = 120.0) -> None:
+def until(claim: Callable[[], object], seconds: float = 300.0) -> None:
     """Wait for a claim to be true; fails after so many seconds."""
     end = time.monotonic() + seconds
     while not claim():

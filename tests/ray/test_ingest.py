@@ -21,6 +21,8 @@ from webemu.ingest.worker import Job
 from webemu.worlds import generate
 
 pytestmark = pytest.mark.ray
+PROCESS_SECONDS = 600
+"""How long a command may take: on a busy machine Ray alone needs minutes to start its workers."""
 
 
 def ingest(web: Path, root: Path, *options: str) -> subprocess.Popen[str]:
@@ -58,7 +60,7 @@ def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Clus
         run = ingest(web, spread, "--ray", cluster.address)
         until(lambda: working(node))
         node.kill()
-        out, err = run.communicate(timeout=120)
+        out, err = run.communicate(timeout=PROCESS_SECONDS)
     assert run.returncode == 0, out + err
     assert "0 failed" in out
     assert content(spread / "default") == content(alone / "default")
@@ -76,7 +78,7 @@ def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, clu
     run = ingest(write(tmp_path / "slow.warc.gz", records), tmp_path / "root", "--ray", cluster.address)
     until(lambda: [one for one in working(cluster.head) if one.cpu_times().user > 2])
     working(cluster.head)[0].kill()
-    out, err = run.communicate(timeout=120)
+    out, err = run.communicate(timeout=PROCESS_SECONDS)
     assert run.returncode == 0, out + err
     assert "captures  300" in out
     assert "pages     299" in out
@@ -94,7 +96,7 @@ def test_what_a_machine_does_not_see_is_told_with_its_name(tmp_path: Path) -> No
 def test_without_a_cluster_it_says_how_to_start_one(tmp_path: Path) -> None:
     source = write(tmp_path / "one.warc.gz", [CaptureSpec("https://a.example/", html("A", "text"))])
     run = ingest(source, tmp_path / "root", "--ray", "127.0.0.1:9")
-    out, err = run.communicate(timeout=30)
+    out, err = run.communicate(timeout=PROCESS_SECONDS)
     assert run.returncode == 1, out + err
     assert "no Ray cluster answers at 127.0.0.1:9" in err
     assert "ray start --head" in err
