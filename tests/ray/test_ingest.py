@@ -22,7 +22,7 @@ from webemu.worlds import generate
 
 pytestmark = pytest.mark.ray
 PROCESS_SECONDS = 600
-"""How long a command may take: on a busy machine Ray alone needs minutes to start its workers."""
+"""A command may take so long, since on a busy machine Ray alone needs minutes to start its workers."""
 
 
 def ingest(web: Path, root: Path, *options: str) -> subprocess.Popen[str]:
