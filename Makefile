@@ -20,8 +20,10 @@ TRAINERS = .venv-trainers
 VERL = .venv-verl
 RAY = .venv-ray
 PINNING = .venv-constraints
-# Bytecode is compiled when a module is first imported: of torch and its kin most never are.
+# Bytecode is compiled when a module is first imported: of torch and its kin most never are. It must then be written, else
+# each of the thousand processes of a test run compiles again what it imports.
 PIP = -m pip install --quiet --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 # A file's tests stay in one worker, so that its collection and its server are built once (tests/conftest.py).
 PARALLEL = -n auto --maxprocesses 8 --dist loadfile
 # Tests that start no program and no server: the inner loop.

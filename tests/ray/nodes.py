@@ -10,6 +10,8 @@ from typing import Any
 import psutil
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Ray gives its workers a niceness of 15: beside other work of the machine they get a thirtieth of a core.
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 (Ray spells it so)
 # As docs/cluster.md says of busy machines; else proxies that are late are killed, with the connections that they have.
 os.environ["RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S"] = "60"
 os.environ["RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S"] = "60"

@@ -1,12 +1,14 @@
 """Ingest by the nodes of a Ray cluster, of which one is killed, ends in the catalog and snapshot of one machine."""
 
 import gzip
+import re
 import socket
 import subprocess
 import sys
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
@@ -25,9 +27,9 @@ PROCESS_SECONDS = 600
 """A command may take so long, since on a busy machine Ray alone needs minutes to start its workers."""
 
 
-def ingest(web: Path, root: Path, *options: str) -> subprocess.Popen[str]:
+def ingest(web: Path, root: Path, *options: str, err: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "webemu.emulator.cli", "ingest", str(web), "--root", str(root), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True)
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -75,11 +77,14 @@ def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Clus
 def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, cluster: Cluster) -> None:
     page = html("Much", *(f"Paragraph {n} of a page that takes its time" for n in range(2000)))
     records = [CaptureSpec(f"https://a.example/{n}", page) for n in range(300)]
-    run = ingest(write(tmp_path / "slow.warc.gz", records), tmp_path / "root", "--ray", cluster.address)
-    until(lambda: [one for one in working(cluster.head) if one.cpu_times().user > 2])
+    source, progress = write(tmp_path / "slow.warc.gz", records), tmp_path / "progress"
+    with progress.open("w") as err:
+        run = ingest(source, tmp_path / "root", "--ray", cluster.address, err=err)
+    # Before its first record the worker takes seconds to start, and its death then costs the whole source.
+    until(lambda: re.search(r"[1-9]\d* pages", progress.read_text()))
     working(cluster.head)[0].kill()
-    out, err = run.communicate(timeout=PROCESS_SECONDS)
-    assert run.returncode == 0, out + err
+    out, _ = run.communicate(timeout=PROCESS_SECONDS)
+    assert run.returncode == 0, out + progress.read_text()
     assert "captures  300" in out
     assert "pages     299" in out
     assert "1 extractor-crashed" in out
