@@ -60,6 +60,7 @@ class Acceptor:
         listener: socket.socket, backlog: int,
     ) -> None:  # fmt: skip
         self._loop, self._factory, self._listener = loop, protocol_factory, listener
+        self._backlog = backlog
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._logged_at = -math.inf
@@ -68,24 +69,27 @@ class Acceptor:
         listener.listen(backlog)
         loop.add_reader(listener, self._accept)
 
-    def _accept(self) -> None:
-        """Accept the connections that wait, up to the limit of one iteration, while descriptors are left."""
+    def _accept(self) -> bool:
+        """Accept the connections that wait, up to the limit of one iteration, while descriptors are left; return
+        whether more may wait.
+        """
         limit = count_for_connections()
         for _ in range(MAX_ACCEPTS_PER_TURN):
             try:
                 if find_free(self._listener.fileno()) >= limit:
                     self._pause(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
-                    return
+                    return False
                 connection, _address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
+                return False
             except OSError as error:
                 if error.errno not in _EXHAUSTED_ERRORS:
                     raise
                 self._pause(error)
-                return
+                return False
             connection.setblocking(False)
             self._open(connection)
+        return True
 
     def _open(self, connection: socket.socket) -> None:
         """Give a connection its protocol at once: a task would begin one iteration later, and an iteration may be
@@ -123,8 +127,11 @@ class Acceptor:
         return self._is_open
 
     def close(self) -> None:
-        """Accept no more connections. Those already accepted go on."""
+        """Accept the connections that wait, which would be reset with the socket, and no more. All of them go on."""
         if self._is_open:
+            for _ in range(1 + self._backlog // MAX_ACCEPTS_PER_TURN):
+                if not self._accept():
+                    break
             self._is_open = False
             self._loop.remove_reader(self._listener)
             if self._timer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import os
@@ -30,8 +31,27 @@ that was stopped, since others may sleep until that one gives back the lock of t
 """
 
 
-class Server(uvicorn.Server):
-    """uvicorn's server for a single serving process."""
+LAST_READ_SECONDS = 0.1
+"""Seconds in which a server that stops reads what clients had sent before. Its idle connections are closed then, and
+one with bytes that were not read would be reset.
+"""
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn's server, which answers what waits when it is told to stop."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept and read what waits, then stop."""
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(0)  # the event loop sets up those that were accepted
+        if self.server_state.connections:
+            await asyncio.sleep(LAST_READ_SECONDS)
+        await super().shutdown(sockets)
+
+
+class Server(DrainingServer):
+    """Server for a single serving process."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the server; log how much was in flight and how long it took to drain."""
@@ -44,8 +64,8 @@ class Server(uvicorn.Server):
         log.info("drained in %.3f s", seconds, extra=event_extra("drained", seconds=seconds))
 
 
-class TickingServer(uvicorn.Server):
-    """uvicorn's server in a worker, which shows that its event loop turns."""
+class TickingServer(DrainingServer):
+    """Server in a worker, which shows that its event loop turns."""
 
     ticks = 0
     """Number that grows ten times a second while the event loop turns."""

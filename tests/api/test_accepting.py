@@ -17,11 +17,14 @@ from urllib.parse import quote
 
 import psutil
 import pytest
+from starlette.types import Receive, Scope, Send
+from uvicorn import Config
 
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
 from webemu.api.proxy.accepting import AcceptingLoop
 from webemu.api.runtime import load_shedding
+from webemu.api.runtime.supervisor import DrainingServer
 
 CLIENTS = 100
 TURNS = 8
@@ -84,6 +87,53 @@ def test_all_connections_that_wait_are_accepted_in_few_turns(listener: socket.so
     with asyncio.Runner(loop_factory=AcceptingLoop) as runner:
         assert runner.run(turn()) == CLIENTS
     for client in clients:
+        client.close()
+
+
+def test_those_that_wait_when_a_listener_is_closed_are_answered(listener: socket.socket) -> None:
+    clients = [connect(listener) for _ in range(CLIENTS)]
+
+    async def close() -> None:
+        server = await asyncio.get_running_loop().create_server(Greeter, sock=listener)
+        server.close()
+        listener.close()
+        for number, client in enumerate(clients):
+            client.sendall(b"%03d" % number)
+            assert await asyncio.to_thread(client.recv, 16) == b"%03d" % number
+
+    with asyncio.Runner(loop_factory=AcceptingLoop) as runner:
+        runner.run(close())
+    for client in clients:
+        client.close()
+
+
+async def greet(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request with a greeting."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+def test_a_server_that_stops_in_the_turn_in_which_they_come_answers_them(listener: socket.socket) -> None:
+    server = DrainingServer(Config(greet, lifespan="off", log_level="warning"))
+    clients = []
+
+    async def stop() -> None:
+        serving = asyncio.create_task(server.serve([listener]))
+        while not server.started:
+            await asyncio.sleep(0)
+        for _ in range(CLIENTS):
+            clients.append(connect(listener))
+            clients[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        server.should_exit = True
+        time.sleep(0.3)  # the server's next look at it is due when the loop turns
+        await serving
+
+    with asyncio.Runner(loop_factory=AcceptingLoop) as runner:
+        runner.run(stop())
+    for client in clients:
+        answer = b"".join(iter(partial(client.recv, 65_536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK"), answer
+        assert answer.endswith(b"hello")
         client.close()
 
 
