@@ -289,10 +289,9 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         _prepare_features(catalog.db)
         write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
         write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
-        titles = [title for (title,) in stream_rows(catalog.db, _TITLES)]
-        write_titles(temporary / TITLES_FOLDER, titles)
-        sizes = [shard.documents for shard in shards_built]
-        write_words(temporary / WORDS_FILE, titles, sample_texts(list(zip(homes, sizes, strict=True))))
+        _write_titles_and_words(
+            temporary, catalog.db, [(home, shard.documents) for home, shard in zip(homes, shards_built, strict=True)]
+        )
         docs = query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
@@ -327,6 +326,13 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)  # the remains of an older build without a manifest
     temporary.rename(folder)
+
+
+def _write_titles_and_words(folder: Path, db: duckdb.DuckDBPyConnection, documents: list[tuple[Path, int]]) -> None:
+    """Write what completes titles and corrects words; `documents` are the folders of shards with their documents."""
+    titles = [title for (title,) in stream_rows(db, _TITLES)]
+    write_titles(folder / TITLES_FOLDER, titles)
+    write_words(folder / WORDS_FILE, titles, sample_texts(documents))
 
 
 def _resolve_captures(
