@@ -49,7 +49,7 @@ PART_PATTERNS = {
     "page views": ("shards/*/views.*",),
     "lookup": ("snapshots/*/pages.lmdb",),
     "columns": ("snapshots/*/columns/*",),
-    "others": ("snapshots/*/duplicates/*", "snapshots/*/titles/*", "snapshots/*/words.txt"),
+    "others": ("snapshots/*/duplicates/*", "shards/*/titles/*", "shards/*/word_counts.txt", "snapshots/*/words.txt"),
 }
 """Patterns of the files of each part of a collection."""
 

@@ -65,7 +65,7 @@ def rehearse(collection: Path, parts: int, processes: int, questions: Sequence[s
     descriptors = [psutil.Process(pid).num_fds() for pid in pids]
     print(f"each       {max(memory)} MB of its own, {max(descriptors)} open files")
     transport = RayPartitions(config, partitioning)
-    world = partitioned_world(collection.name, read_partitions(collection, parts), transport)
+    world = partitioned_world(collection, read_partitions(collection, parts), transport)
     compare(world, open_world(collection), questions[:count])
     print_times("words new", *measure(world, questions[count : 2 * count]))
     print_times("words known", *measure(world, questions[count : 2 * count]))

@@ -28,6 +28,8 @@ SHARD_SOURCES = (
     "index/source_classes.py",
     "index/partitions/partition.py",
     "index/text.py",
+    "index/titles.py",
+    "index/vocabulary.py",
 )
 """Sources that decide the content of a shard."""
 SNAPSHOT_SOURCES = (
@@ -47,9 +49,7 @@ SNAPSHOT_SOURCES = (
     "index/signals/urls.py",
     "index/snapshot.py",
     "index/sorter.py",
-    "index/titles.py",
     "index/unindexable.py",
-    "index/vocabulary.py",
 )
 """Sources that decide the content of a snapshot beside its shards."""
 DENSE_SOURCES = (

@@ -1,6 +1,6 @@
 """Describes a snapshot in `manifest.json`, and names the one that is served: immutable folders, switched atomically.
 
-- snapshots/<id>/: manifest.json (written last), text/, pages.lmdb, columns/, duplicates/, titles/, words.txt
+- snapshots/<id>/: manifest.json (written last), text/, pages.lmdb, columns/, duplicates/, words.txt
 - shards/<id>/: the heavy files, shared between snapshots (`webemu.index.shard`)
 - CURRENT: the id of the snapshot that is served
 """
@@ -18,7 +18,7 @@ from webemu.emulator.errors import SnapshotError
 from webemu.index.lookup import SourceDocs
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
-FORMAT = 8
+FORMAT = 9
 """Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
 
 

@@ -41,7 +41,7 @@ from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import compute_segment_bases, open_index
 from webemu.index.titles import FOLDER as TITLES_FOLDER
-from webemu.index.titles import Titles
+from webemu.index.titles import Completion, Titles, complete
 from webemu.index.vocabulary import FILE as WORDS_FILE
 from webemu.index.vocabulary import Vocabulary
 
@@ -135,7 +135,7 @@ class SnapshotPageStore(Lookup, DocumentConverter):
         self.has_exchanges = manifest.exchanges > 0
         self._bases = manifest.bases
         self._contents = manifest.contents
-        self._titles = Titles(folder / TITLES_FOLDER)
+        self._titles = [Titles(collection / "shards" / shard / TITLES_FOLDER) for shard in manifest.shards]
         self._vocabulary = Vocabulary(folder / WORDS_FILE)
 
     def text(self, doc: int) -> tuple[str, str]:
@@ -204,7 +204,11 @@ class SnapshotPageStore(Lookup, DocumentConverter):
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
         """Return up to `limit` page titles that complete what a user has begun to type."""
-        return self._titles.suggest(prefix, limit)
+        return [completion.title for completion in self.complete(prefix, limit)]
+
+    def complete(self, prefix: str, limit: int) -> list[Completion]:
+        """Return the same titles with what orders them."""
+        return complete(self._titles, prefix, limit)
 
     def nearest(self, word: str) -> Iterable[str]:
         """Return words of the crawl that are spelled like this one, nearest first."""

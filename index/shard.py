@@ -33,6 +33,10 @@ from webemu.index.records import analyze_text, encode_record
 from webemu.index.signals.anchors import LinkTexts, read_anchors
 from webemu.index.source_classes import group_by_class
 from webemu.index.text import IndexEntry, write_index
+from webemu.index.titles import FOLDER as TITLES_FOLDER
+from webemu.index.titles import write_titles
+from webemu.index.vocabulary import COUNTS_FILE as WORD_COUNTS_FILE
+from webemu.index.vocabulary import count_words, sample_texts
 
 SHARD_PAGES = 100_000
 """Pages of a shard at most."""
@@ -162,6 +166,8 @@ class _PageWriter:
         self._compressor = zstandard.ZstdCompressor(level=3)
         self.page_count = 0
         """Pages so far."""
+        self.titles: set[str] = set()
+        """Titles of searchable pages so far."""
 
     def write_view(self, row: PageRow) -> None:
         """Write the view of a page, and count the page."""
@@ -175,6 +181,7 @@ class _PageWriter:
         """Write the records and the views of pages, and yield what is indexed of each."""
         for row in rows:
             day, title, language = page_day(row), row["title"] or "", row["language"] or ""
+            self.titles.add(title)
             analyzed = analyze_text(row["text"], language)
             is_published = row["published"] is not None
             self._records.add(
@@ -216,6 +223,8 @@ def build_shard(
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _page_rows(catalog, spans, False, partition):
             writer.write_view(row)
+    write_titles(folder / TITLES_FOLDER, writer.titles)
+    count_words(folder / WORD_COUNTS_FILE, writer.titles, sample_texts(folder, documents))
     shard = Shard(name, spans, documents, writer.page_count, hash_folder(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)

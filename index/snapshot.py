@@ -45,11 +45,10 @@ from webemu.index.signals.hosts import HOST_NAME_SQL, hash_ranks, write_priors
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
 from webemu.index.text import unite_indexes
-from webemu.index.titles import FOLDER as TITLES_FOLDER
-from webemu.index.titles import write_titles
 from webemu.index.unindexable import drop_unindexable
+from webemu.index.vocabulary import COUNTS_FILE as WORD_COUNTS_FILE
 from webemu.index.vocabulary import FILE as WORDS_FILE
-from webemu.index.vocabulary import sample_texts, write_words
+from webemu.index.vocabulary import write_words
 
 SMALL_BUILD_PAGES = 1000
 """Pages that are indexed in this process: starting another one takes as long."""
@@ -217,7 +216,6 @@ FROM sources LEFT JOIN captures USING (source_id) GROUP BY source_id, copy, name
 _REDACTED = f"""
 SELECT file FROM file_of WHERE source_id IN (SELECT source_id FROM drops WHERE reason = '{REMOVED}') ORDER BY file
 """
-_TITLES = "SELECT DISTINCT title FROM pages WHERE searchable AND title <> '' ORDER BY title"
 _counter: Synchronized[int] | None = None
 
 
@@ -289,13 +287,11 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         _prepare_features(catalog.db)
         write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
         write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
-        _write_titles_and_words(
-            temporary, catalog.db, [(home, shard.documents) for home, shard in zip(homes, shards_built, strict=True)]
-        )
         docs = query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
         lookup, exchanges = write_resolved(temporary / LOOKUP_FILE, catalog.db, earlier)
+    write_words(temporary / WORDS_FILE, [home / WORD_COUNTS_FILE for home in homes])
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,
@@ -326,13 +322,6 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)  # the remains of an older build without a manifest
     temporary.rename(folder)
-
-
-def _write_titles_and_words(folder: Path, db: duckdb.DuckDBPyConnection, documents: list[tuple[Path, int]]) -> None:
-    """Write what completes titles and corrects words; `documents` are the folders of shards with their documents."""
-    titles = [title for (title,) in stream_rows(db, _TITLES)]
-    write_titles(folder / TITLES_FOLDER, titles)
-    write_words(folder / WORDS_FILE, titles, sample_texts(documents))
 
 
 def _resolve_captures(

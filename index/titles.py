@@ -1,9 +1,10 @@
-"""Completes page titles for users who are still typing.
+"""Completes page titles for users who are still typing. Each shard has the titles of its searchable pages:
 
     titles.bin/.idx  folded words, newline, title as shown; from the shortest to the longest
-    places.bin       every offset at which a word of a title begins (u64: character << 32 | title), in text order
+    places.bin       every offset at which a word of a title begins (u64: character << 32 | title), in text order;
+                     then, in the same order, the first eight bytes of the text at each (u64, big end first)
 
-A title is shown without the name of its site: the ending after a bar or dash that many titles share.
+A title is shown without the name of its site: the ending after a bar or dash that many titles of the shard share.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import nsmallest
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from webemu.index.blobs import Blobs, BlobWriter, map_file
 
 FOLDER = "titles"
-MAX_TITLES = 1_000_000
-"""Titles of a snapshot that are kept, the shortest ones."""
+"""Name of the folder in that of a shard."""
 MAX_TITLE_CHARACTERS = 100
 """Longest title that completes anything, in characters."""
 MAX_PREFIX_CHARACTERS = 48
@@ -35,6 +37,8 @@ _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.*\S)\s+[-–—|·•»:]{1,2}\s+(\S.*)")
 _SPACED = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else ord(" ") for byte in range(256))
 """Table of bytes in which all but ASCII letters and digits are spaces."""
+_KEY_BYTES = 8
+"""Bytes at the beginning of a text that are compared as a number."""
 _AFTER_WORD = "!"
 """Sorts after the space that ends a word and before every letter and digit."""
 _LAST_CHARACTER = "\U0010ffff"
@@ -49,22 +53,49 @@ def fold_words(text: str) -> str:
     return " ".join(_WORDS.findall(text.replace("’", "'").casefold()))
 
 
-def write_titles(folder: Path, titles: Sequence[str]) -> None:
-    """Write the files of a new folder from the distinct titles of a snapshot. Equal titles give equal files."""
+class Completion(NamedTuple):
+    """A title that completes what was typed. The best of several is the smallest."""
+
+    is_partial: bool
+    """True if what was typed ends within a word of the title."""
+    offset: int
+    """Characters of the folded title before what was typed."""
+    length: int
+    """Characters of the folded title."""
+    words: str
+    """The folded title: titles that differ in signs or letter case alone are one."""
+    title: str
+
+
+def select_best(completions: Iterable[Completion], limit: int) -> list[Completion]:
+    """Return the best completions in order, one of each title: whole words before parts of words, early in the title,
+    then short.
+    """
+    best: dict[str, Completion] = {}
+    for completion in sorted(completions):
+        best.setdefault(completion.words, completion)
+    return list(best.values())[:limit]
+
+
+def write_titles(folder: Path, titles: Collection[str]) -> None:
+    """Write the files of a new folder. Equal titles in any order give equal files."""
     folder.mkdir()
     titles_by_words: dict[str, str] = {}
-    for title in _strip_site_names(titles):
+    for title in _strip_site_names(sorted({title.encode("utf-8", "replace").decode() for title in titles})):
         titles_by_words.setdefault(fold_words(title), title)
     titles_by_words.pop("", None)
-    ranked = sorted(sorted(titles_by_words.items()), key=lambda entry: len(entry[0]))[:MAX_TITLES]
+    ranked = sorted(sorted(titles_by_words.items()), key=lambda entry: len(entry[0]))
     with BlobWriter(folder / "titles") as blobs:
         for name, title in ranked:
-            blobs.add(f"{name}\n{title}".encode("utf-8", "replace"))
+            blobs.add(f"{name}\n{title}".encode())
     names = [name for name, _ in ranked]
+    keys = array("Q")
     with (folder / "places.bin").open("wb") as file:
         for group in _group_places(names):
             ordered_places = sorted(sorted(group), key=partial(_text_at, names))  # by text, then by place
             file.write(array("Q", ordered_places).tobytes())
+            keys.extend(_to_key(_text_at(names, place)) for place in ordered_places)
+        file.write(keys.tobytes())
 
 
 def _strip_site_names(titles: Sequence[str]) -> Iterator[str]:
@@ -102,34 +133,51 @@ def _text_at(names: Sequence[str], word_place: int) -> str:
     return names[word_place & 0xFFFFFFFF][offset : offset + MAX_PREFIX_CHARACTERS]
 
 
+def _to_key(text: str) -> int:
+    """Return a number that is ordered as the text, as far as its first bytes go."""
+    return int.from_bytes(_encode(text[:_KEY_BYTES])[:_KEY_BYTES].ljust(_KEY_BYTES, b"\0"))
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")  # what is typed may hold half a surrogate pair
+
+
 class Titles:
-    """Memory-mapped reader. Thread-safe."""
+    """Memory-mapped reader of one folder. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._titles = Blobs(folder / "titles")
-        self._places = map_file(folder / "places.bin").cast("Q")
+        numbers = map_file(folder / "places.bin").cast("Q")
+        self._places, self._keys = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
 
-    def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Return titles with words that begin like this: whole words before partial ones, early in the title, then
-        short.
-        """
+    def complete(self, prefix: str, limit: int) -> list[Completion]:
+        """Return the best titles with words that begin like this, at most `limit`."""
         folded_prefix = fold_words(prefix)[:MAX_PREFIX_CHARACTERS]
         if not folded_prefix or not len(self._places):
             return []
-        # Places from `start` to `whole` continue with a complete word, those up to `end` with a part of one.
+        # Places from `start` to `word_end` continue with a complete word, those up to `end` with a part of one.
         start, word_end = self._find_place(folded_prefix), self._find_place(folded_prefix + _AFTER_WORD)
         end = word_end if prefix[-1:].isspace() else self._find_place(folded_prefix + _LAST_CHARACTER)
-        title_numbers: dict[int, None] = {}
-        for first, last in ((start, word_end), (word_end, end)):
-            if len(title_numbers) < limit:
+        completions: list[Completion] = []
+        for first, last, is_partial in ((start, word_end, False), (word_end, end, True)):
+            if len(completions) < limit:
                 # A place begins with the character offset, so the smallest ones are earliest in their titles.
-                best = nsmallest(limit * 2, self._places[first:last])
-                title_numbers |= dict.fromkeys(word_place & 0xFFFFFFFF for word_place in best)
-        return [self._title(number)[1] for number in list(title_numbers)[:limit]]
+                best_places = nsmallest(limit * 2, self._places[first:last])
+                completions += [self._completion(place, is_partial) for place in best_places]
+                completions = select_best(completions, limit)
+        return completions
+
+    def _completion(self, word_place: int, is_partial: bool) -> Completion:
+        words, title = self._title(word_place & 0xFFFFFFFF)
+        return Completion(is_partial, word_place >> 32, len(words), words, title)
 
     def _find_place(self, text: str) -> int:
         """Return the index of the first place whose text is not before this one."""
-        return bisect_left(self._places, text, key=self._text_at)
+        key = _to_key(text)
+        first = bisect_left(self._keys, key)
+        if len(_encode(text)) < _KEY_BYTES:
+            return first
+        return bisect_left(self._places, text, first, bisect_right(self._keys, key, first), key=self._text_at)
 
     def _text_at(self, word_place: int) -> str:
         offset = word_place >> 32
@@ -137,5 +185,10 @@ class Titles:
 
     def _title(self, number: int) -> tuple[str, str]:
         """Return (folded words, title) by number."""
-        name, _, title = bytes(self._titles[number]).decode().partition("\n")
-        return name, title
+        words, _, title = bytes(self._titles[number]).decode().partition("\n")
+        return words, title
+
+
+def complete(shards: Sequence[Titles], prefix: str, limit: int) -> list[Completion]:
+    """Return the best completions of all shards."""
+    return select_best(chain.from_iterable(titles.complete(prefix, limit) for titles in shards), limit)

@@ -1,6 +1,7 @@
 """Spelling corrections from the crawl's own words: those of all titles, and of a sample of texts.
 
-    words.txt  one word per line, from the most frequent to the least
+    word_counts.txt  of a shard: count and word in each line, from the most frequent to the least
+    words.txt        of a snapshot: one word per line in the same order
 
 Searched with rapidfuzz: symspellpy is ten times faster, but takes seconds and 100 MB per process to load.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -22,12 +23,14 @@ from webemu.index.blobs import Blobs
 
 FILE = "words.txt"
 """Name of the file in a snapshot folder."""
+COUNTS_FILE = "word_counts.txt"
+"""Name of the file in the folder of a shard."""
 MAX_WORDS = 50_000
-"""Words that are kept, the most frequent ones."""
-SAMPLE_TEXTS, SAMPLE_CHARACTERS = 20_000, 4000
-"""Texts that are sampled, and characters that are read of each."""
+"""Words of a snapshot that are kept, the most frequent ones; of a shard twice as many."""
+SAMPLE_TEXTS, SAMPLE_CHARACTERS = 10_000, 4000
+"""Texts of a shard that are sampled, and characters that are read of each."""
 MIN_TEXTS = 2
-"""Texts that must have a word for it to be kept; one title counts as this many."""
+"""Texts that must have a word for it to be kept; the titles of a shard count as this many."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
 _LETTERS = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else ord(" ") for byte in range(256))
 """Table of bytes in which all but ASCII letters are spaces."""
@@ -38,32 +41,40 @@ def normalize_word(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 
 
-def sample_texts(shards: Sequence[tuple[Path, int]]) -> Iterator[str]:
-    """Yield the beginnings of evenly sampled texts of a snapshot. `shards` has (folder, searchable pages) of each."""
-    total, base = sum(documents for _, documents in shards), 0
-    count = min(SAMPLE_TEXTS, total)
-    decompressor = zstandard.ZstdDecompressor()
-    for folder, documents in shards:
-        views = Blobs(folder / "views")
-        for number in range(-(-base * count // total), -(-(base + documents) * count // total)) if count else ():
-            # The same evenly spaced dense ids over all shards, whichever shard holds them.
-            blob = views[number * total // count - base]
-            beginning = decompressor.stream_reader(blob).read(4 * SAMPLE_CHARACTERS).decode(errors="ignore")
-            yield beginning.partition("\n")[2][:SAMPLE_CHARACTERS]
-        base += documents
+def sample_texts(shard: Path, documents: int) -> Iterator[str]:
+    """Yield the beginnings of evenly spaced texts of a shard with so many searchable pages."""
+    count = min(SAMPLE_TEXTS, documents)
+    views, decompressor = Blobs(shard / "views"), zstandard.ZstdDecompressor()
+    for number in range(count):
+        blob = views[number * documents // count]
+        beginning = decompressor.stream_reader(blob).read(4 * SAMPLE_CHARACTERS).decode(errors="ignore")
+        yield beginning.partition("\n")[2][:SAMPLE_CHARACTERS]
 
 
-def write_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None:
-    """Write the words in a reproducible order: by frequency, then alphabetically."""
+def count_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None:
+    """Write how many texts of a shard have each word, in a reproducible order: by frequency, then alphabetically."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(_WORD.findall(normalize_word(text))))
     for word in _find_words(titles):
         counts[word] += MIN_TEXTS
-    frequent_words = sorted(
-        (word for word, count in counts.items() if count >= MIN_TEXTS), key=lambda word: (-counts[word], word)
-    )
-    file.write_text("\n".join(frequent_words[:MAX_WORDS]), encoding="utf-8")
+    lines = [f"{count} {word}\n" for word, count in _order_by_frequency(counts)[: 2 * MAX_WORDS]]
+    file.write_text("".join(lines), encoding="utf-8")
+
+
+def write_words(file: Path, count_files: Iterable[Path]) -> None:
+    """Write the words of a snapshot, given the counts of its shards."""
+    counts: Counter[str] = Counter()
+    for count_file in count_files:
+        for line in count_file.read_text(encoding="utf-8").splitlines():
+            count, word = line.split(" ")
+            counts[word] += int(count)
+    frequent_words = [word for word, count in _order_by_frequency(counts)[:MAX_WORDS] if count >= MIN_TEXTS]
+    file.write_text("\n".join(frequent_words), encoding="utf-8")
+
+
+def _order_by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def _find_words(texts: Iterable[str]) -> set[str]:

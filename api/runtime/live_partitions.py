@@ -52,4 +52,4 @@ class LivePartitions(LiveSnapshot):
             raise SnapshotError(
                 f"the partitions {snapshot} were built before captures were removed", action="begin a new session"
             )
-        return partitioned_world(self._folder.name, partition_set, self._transport, self._is_strict)
+        return partitioned_world(self._folder, partition_set, self._transport, self._is_strict)

@@ -37,6 +37,7 @@ from webemu.index.partitions.server import ENGINE_FUNCTIONS, PartitionServer
 from webemu.index.partitions.split import PartitionSet, partition_folder, read_partitions
 from webemu.index.rank import RERANK_DEPTH, Weights
 from webemu.index.rank_plan import RankPlan
+from webemu.index.titles import Completion, select_best
 
 log = logging.getLogger("webemu.serve")
 
@@ -239,6 +240,11 @@ class _AskedPartitions:
         merged = merge(*listings, key=lambda entry: entry[0])
         grouped = ((key, [pair for _, pairs in same for pair in pairs]) for key, same in groupby(merged, _listing_key))
         return [(key.decode("utf-8", "surrogatepass"), pairs) for key, pairs in islice(grouped, LISTING_BATCH)]
+
+    def _complete(self, prefix: str, limit: int) -> list[Completion]:
+        """Return the best completions of titles."""
+        stores = [server.page_store for server in self._servers.values()]
+        return select_best((completion for store in stores for completion in store.complete(prefix, limit)), limit)
 
 
 def _rank_by_bm25(engine: PartitionEngine, plan: RankPlan, number: int, limit: int) -> PartitionRanking:

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from webemu.emulator.types import Archive, Capture, Hit, Payload
 from webemu.index.partitions.engine import TermKey
 from webemu.index.partitions.merged_ranking import DocRow, PartitionRanking
+from webemu.index.titles import Completion
 
 Answer = TypeVar("Answer")
 
@@ -55,7 +56,8 @@ class GroupAnswer(NamedTuple):
 RANK: Method[PartitionRanking] = Method("rank")
 FREQUENCIES: Method[list[int]] = Method("frequencies")
 LISTING: Method[list[SurtCaptures]] = Method("listing")
-GROUP_METHODS = {RANK.name, FREQUENCIES.name, LISTING.name}
+COMPLETE: Method[list[Completion]] = Method("complete")
+GROUP_METHODS = {RANK.name, FREQUENCIES.name, LISTING.name, COMPLETE.name}
 """Methods that a process answers for all of its partitions together."""
 
 ROWS: Method[list[DocRow]] = Method("rows")
@@ -76,5 +78,3 @@ KNOWS_HOST: Method[bool] = Method("knows_host")
 TEXT: Method[tuple[str, str]] = Method("text")
 PAYLOAD: Method[Payload] = Method("payload")
 HTML: Method[str | None] = Method("html")
-SUGGEST: Method[list[str]] = Method("suggest")
-NEAREST: Method[list[str]] = Method("nearest")

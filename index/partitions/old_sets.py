@@ -51,6 +51,7 @@ def delete_sets(old_sets: Sequence[PartitionSetFile]) -> None:
     """Delete sets of partitions, and the snapshots that no other set of their division names."""
     for old in old_sets:
         old.path.unlink(missing_ok=True)  # first: what is half deleted must not be opened
+        old.path.with_suffix(".words").unlink(missing_ok=True)
     for folder in sorted({old.path.parent for old in old_sets}):
         named = {
             (number, snapshot)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from heapq import merge
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby
 
 from webemu.emulator.types import Archive, Capture, Payload
 from webemu.index.open import DocumentConverter
@@ -17,16 +17,26 @@ from webemu.index.partitions.client import PartitionClient
 from webemu.index.partitions.methods import LISTING_BATCH, Method, SurtCaptures
 from webemu.index.partitions.partition import locate_remote_doc, partition_of
 from webemu.index.partitions.ranker import DocValueCache
+from webemu.index.titles import select_best
+from webemu.index.vocabulary import Vocabulary
 
 
 class PartitionedPageStore(DocumentConverter):
     """Captures of a URL and their content, in whichever partition they are."""
 
-    def __init__(self, client: PartitionClient, doc_values: DocValueCache, parts: int, has_exchanges: bool) -> None:
-        """Take the number of partitions that URLs were first divided among, of which those after it were added later,
-        and True if any has recorded exchanges.
+    def __init__(
+        self,
+        client: PartitionClient,
+        doc_values: DocValueCache,
+        vocabulary: Vocabulary,
+        parts: int,
+        has_exchanges: bool,
+    ) -> None:
+        """Take the words of all partitions, the number of partitions that URLs were first divided among, of which those
+        after it were added later, and True if any has recorded exchanges.
         """
         self.has_exchanges = has_exchanges
+        self._vocabulary = vocabulary
         self._client = client
         self._doc_values = doc_values
         self._parts = parts
@@ -111,19 +121,13 @@ class PartitionedPageStore(DocumentConverter):
         return self._client.call_one(partition_of(capture.url, self._parts), methods.HTML, capture)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Return title completions: of the first partition, which has all titles of the division, and of those added
-        later, one of each in turn.
-        """
-        lists = [self._client.call_first(methods.SUGGEST, prefix, limit)]
-        lists += self._client.call_some(self._added, methods.SUGGEST, prefix, limit).values() if self._added else []
-        titles = chain.from_iterable(zip_longest(*lists))
-        return list(dict.fromkeys(title for title in titles if title is not None))[:limit]
+        """Return title completions, the best of all partitions."""
+        lists = self._client.search_all(methods.COMPLETE, prefix, limit)
+        return [completion.title for completion in select_best(chain.from_iterable(lists), limit)]
 
     def nearest(self, word: str) -> Iterable[str]:
-        """Return similar words of all titles and of the texts of the first partition and of those added later."""
-        words = self._client.call_first(methods.NEAREST, word)
-        added = self._client.call_some(self._added, methods.NEAREST, word).values() if self._added else ()
-        return dict.fromkeys(chain(words, *added))
+        """Return similar words of all partitions."""
+        return self._vocabulary.nearest(word)
 
     def _captures_of_all(self, method: Method[list[Capture]], name: str) -> list[Capture]:
         """Return the captures that all partitions return for a method."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from webemu.emulator.ports import PageStore
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Hit
 from webemu.index.engine import RankEngine
 from webemu.index.index_reader import IndexFiles
+from webemu.index.open import SnapshotPageStore
 from webemu.index.partitions.engine import GlobalTermStatistics, PartitionEngine
 from webemu.index.partitions.merged_ranking import DocRow
 from webemu.index.rank import FLAT_BM25, Weights
@@ -23,7 +23,7 @@ class PartitionServer:
 
     def __init__(
         self,
-        page_store: PageStore,
+        page_store: SnapshotPageStore,
         files: IndexFiles,
         weights: Weights,
         statistics: GlobalTermStatistics,
@@ -84,9 +84,6 @@ class PartitionServer:
 
     def _bytes_of(self, archive: Archive, offset: int, length: int) -> list[bytes]:
         return list(self.page_store.bytes_of(archive, offset, length))
-
-    def _nearest(self, word: str) -> list[str]:
-        return list(self.page_store.nearest(word))
 
 
 def _render_hit(engine: RankEngine, parsed: ParsedQuery, doc: int, score: float) -> Hit:

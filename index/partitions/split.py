@@ -2,6 +2,7 @@
 
     <collection>/parts/<count>/<number>/        shards/, snapshots/, CURRENT of one partition, perhaps on its own disk
     <collection>/parts/<count>/sets/<id>.json   a set of partitions, and what each must know of the whole
+    <collection>/parts/<count>/sets/<id>.words  the words of all partitions (`webemu.index.vocabulary`)
     <collection>/parts/<count>/split.json       written last: the set that is served
 
 All partitions are built from one catalog, so that link texts, duplicates, domains and the order of URLs are those of
@@ -43,6 +44,8 @@ from webemu.index.rank import Weights
 from webemu.index.removal.rules import read_rules
 from webemu.index.snapshot import BuildInputs, CatalogCounts, build_from_counts, count_catalog
 from webemu.index.text import open_index
+from webemu.index.vocabulary import COUNTS_FILE as WORD_COUNTS_FILE
+from webemu.index.vocabulary import Vocabulary, write_words
 
 FILE = "split.json"
 """Name of the file that describes the partitions that are served."""
@@ -95,6 +98,11 @@ def partition_folder(collection: Path, parts: int, number: int | None = None) ->
     """Return the folder of all partitions, or of one of them."""
     folder = collection / "parts" / str(parts)
     return folder if number is None else folder / str(number)
+
+
+def words_file(collection: Path, partition_set: PartitionSet) -> Path:
+    """Return the file of the words of a set of partitions."""
+    return partition_folder(collection, partition_set.parts) / SETS / f"{partition_set.id}.words"
 
 
 def split_collection(
@@ -226,24 +234,37 @@ def read_partitions(collection: Path, parts: int, set_id: str = "") -> Partition
 
 
 def partitioned_world(
-    name: str, partition_set: PartitionSet, transport: PartitionTransport, is_strict: bool = False
+    collection: Path, partition_set: PartitionSet, transport: PartitionTransport, is_strict: bool = False
 ) -> World:
-    """Return the partitions as one world, for the collection of this name. If `is_strict`, searches are refused while a
-    partition is lost.
+    """Return the partitions of a collection as one world. If `is_strict`, searches are refused while a partition is
+    lost.
     """
     count = len(partition_set.snapshots)
     client = PartitionClient(transport, partition_set.id, count, is_strict)
     doc_values = DocValueCache(client, partition_set.bases)
     engines = {engine: PartitionedRanker(client, doc_values, engine) for engine in RANKER_NAMES}
-    world_figures = {"collection": name, **partition_set.figures, "parts": count}
-    page_store = PartitionedPageStore(client, doc_values, partition_set.parts, partition_set.exchanges > 0)
+    world_figures = {"collection": collection.name, **partition_set.figures, "parts": count}
+    vocabulary = Vocabulary(words_file(collection, partition_set))
+    page_store = PartitionedPageStore(client, doc_values, vocabulary, partition_set.parts, partition_set.exchanges > 0)
     return World(partition_set.id, engines["full"], page_store, world_figures, engines)
 
 
 def _write_set(collection: Path, partition_set: PartitionSet) -> None:
-    """Write the description of a set of partitions, and make it the one that is served."""
+    """Write the words and the description of a set of partitions, and make it the one that is served."""
     folder = partition_folder(collection, partition_set.parts)
     (folder / SETS).mkdir(exist_ok=True)
+    homes = [
+        partition_folder(collection, partition_set.parts, number) for number in range(len(partition_set.snapshots))
+    ]
+    manifests = [
+        read_manifest(home / "snapshots" / id) for home, id in zip(homes, partition_set.snapshots, strict=True)
+    ]
+    count_files = [
+        home / "shards" / shard / WORD_COUNTS_FILE
+        for home, manifest in zip(homes, manifests, strict=True)
+        for shard in manifest.shards
+    ]
+    write_words(words_file(collection, partition_set), count_files)
     text = json.dumps(asdict(partition_set), indent=1)
     for file in (folder / SETS / f"{partition_set.id}.json", folder / FILE):
         temporary = file.with_suffix(f".{os.getpid()}.part")  # renamed when whole: readers never see half a file

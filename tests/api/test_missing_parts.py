@@ -57,7 +57,7 @@ def here(collection: Path) -> Here:
 
 
 def serve(collection: Path, here: Here, is_strict: bool = False) -> TestClient:
-    world = partitioned_world("default", read_partitions(collection, PARTS), here, is_strict)
+    world = partitioned_world(collection, read_partitions(collection, PARTS), here, is_strict)
     return TestClient(create_app(Config(root=collection.parent), world), raise_server_exceptions=False)
 
 

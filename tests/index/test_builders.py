@@ -86,7 +86,7 @@ def test_every_source_counts(tmp_path: Path) -> None:
 
     before = source_hashes()
     assert before == [hash_sources(SHARD_SOURCES), hash_sources(SNAPSHOT_SOURCES)]
-    for source, changes in (("index/records.py", (True, True)), ("index/titles.py", (False, True))):
+    for source, changes in (("index/records.py", (True, True)), ("index/columns.py", (False, True))):
         text = (tmp_path / "webemu" / source).read_bytes()
         (tmp_path / "webemu" / source).write_bytes(text.replace(b"\n", b"\r\n"))
         assert source_hashes() == before, "line ends of another system are no change"
@@ -156,8 +156,9 @@ def contents(folder: Path) -> dict[str, Any]:
         "sizes of the text index": {path.suffix: path.stat().st_size for path in text},
         "captures": sorted(json.dumps(one, ensure_ascii=False) for one in captures),
         "lookup": digest(*(part for pair in pairs for part in pair)),
-        "completions": [bytes(one).decode() for one in listed(Blobs(snapshot / "titles/titles"))],
+        "completions": [bytes(one).decode() for one in listed(Blobs(shard / "titles/titles"))],
         "vocabulary": (snapshot / "words.txt").read_text(encoding="utf-8").split(),
+        "word counts": (shard / "word_counts.txt").read_text(encoding="utf-8").splitlines(),
         "files": own_hashes,
     }
 

@@ -91,7 +91,7 @@ def here(collection: Path) -> Here:
 
 @pytest.fixture
 def parted(partition_set: PartitionSet, here: Here) -> World:
-    return partitioned_world("default", partition_set, here)
+    return partitioned_world(here.collection, partition_set, here)
 
 
 def urls_of(world: World, text: str, as_of: datetime | None = None) -> list[str]:
@@ -197,10 +197,10 @@ def test_nothing_is_added_twice_and_changed_sources_are_refused(
 def test_earlier_sets_can_be_opened_beside_the_newest(
     collection: Path, partition_set: PartitionSet, here: Here
 ) -> None:
-    ids = [file.stem for file in (partition_folder(collection, PARTS) / "sets").iterdir()]
+    ids = [file.stem for file in (partition_folder(collection, PARTS) / "sets").glob("*.json")]
     sets = {len(one.snapshots): one for one in (read_partitions(collection, PARTS, set_id) for set_id in ids)}
     assert sorted(sets) == [PARTS, PARTS + 1, PARTS + 2]
-    worlds = {count: partitioned_world("default", one, here) for count, one in sets.items()}
+    worlds = {count: partitioned_world(collection, one, here) for count, one in sets.items()}
     for _ in range(2):
         assert urls_of(worlds[PARTS], "quagga")
         assert not urls_of(worlds[PARTS + 1], "quagga")
@@ -250,14 +250,14 @@ def test_words_counted_without_a_part_are_counted_again(parted: World, here: Her
         results = parted.search(Query("mayor novel numbat council"))
         assert parted.ranker.frequency("numbat") == whole_world.ranker.frequency("numbat") == 1
     assert not missing
-    fresh = partitioned_world("default", read_partitions(here.collection, PARTS), Here(here.collection, PARTS))
+    fresh = partitioned_world(here.collection, read_partitions(here.collection, PARTS), Here(here.collection, PARTS))
     assert fresh.search(Query("mayor novel numbat council")).hits == results.hits
 
 
 def test_what_cannot_say_so_is_refused(partition_set: PartitionSet, thinned: World, here: Here) -> None:
     with pytest.raises(Overloaded, match=f"parts {LOST} of the index"):
         thinned.search(Query("town"))
-    strict = partitioned_world("default", partition_set, here, is_strict=True)
+    strict = partitioned_world(here.collection, partition_set, here, is_strict=True)
     with collect_missing_parts() as missing, pytest.raises(Overloaded, match=f"parts {LOST}"):
         strict.search(Query("town"))
     assert not missing
@@ -301,7 +301,7 @@ def test_a_part_whose_files_are_gone_is_named_until_they_are_back(
         complete = parted.search(Query("town river"))
     moved = folder.rename(folder.with_name("moved"))
     try:
-        fresh = partitioned_world("default", partition_set, here := Here(collection, PARTS))
+        fresh = partitioned_world(collection, partition_set, here := Here(collection, PARTS))
         with collect_missing_parts() as missing:
             fresh.search(Query("town river"))
         assert missing == {LOST}
@@ -330,12 +330,12 @@ def test_sets_that_are_not_served_can_be_collected(tmp_path: Path) -> None:
     assert [one.id for one in plan.partition_sets] == [first.id]
     assert plan_collection(folder, None, 3600).partition_sets == ()
     collect(folder, plan)  # the second set has all snapshots of the first one
-    assert partitioned_world("default", second, Here(folder, 2)).search(Query("okapi")).hits
+    assert partitioned_world(folder, second, Here(folder, 2)).search(Query("okapi")).hits
     plan = plan_collection(folder, 1, None)
     assert [one.id for one in plan.partition_sets] == [second.id]
     assert collect(folder, plan) > 0
     remaining = {path.name for path in folder.glob("parts/2/*/snapshots/*")}
     assert remaining == set(third.snapshots)
-    assert partitioned_world("default", third, Here(folder, 2)).search(Query("dugong")).hits
+    assert partitioned_world(folder, third, Here(folder, 2)).search(Query("dugong")).hits
     with pytest.raises(SnapshotError, match="no partitions"):
         read_partitions(folder, 2, second.id)

@@ -35,6 +35,7 @@ from webemu.worlds import generate
 pytestmark = pytest.mark.slow
 
 PARTS = 3
+MISSPELLED = ("harbuor concil", "fishremen", "popluation of the town", "foundde")
 NEWS = " ".join(
     f"On day {n} the council of the harbour heard {n * 7} fishermen who were tired of the fog." for n in range(40)
 )
@@ -88,7 +89,7 @@ def here(folder: Path, partition_set: PartitionSet) -> Here:
 
 @pytest.fixture
 def parted(partition_set: PartitionSet, here: Here) -> World:
-    return partitioned_world("default", partition_set, here)
+    return partitioned_world(here.collection, partition_set, here)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +179,7 @@ def test_pages_of_results_follow_one_another(whole_world: World, parted: World) 
 def test_answers_do_not_depend_on_what_was_asked_before(
     folder: Path, partition_set: PartitionSet, questions: list[str]
 ) -> None:
-    worlds = [partitioned_world("default", partition_set, Here(folder, PARTS, groups)) for groups in (1, 2, 3)]
+    worlds = [partitioned_world(folder, partition_set, Here(folder, PARTS, groups)) for groups in (1, 2, 3)]
     in_order = {text: worlds[0].search(Query(text)).hits for text in questions}
     backwards = {text: worlds[1].search(Query(text)).hits for text in reversed(questions)}
     again = {text: worlds[2].search(Query(text)).hits for text in questions[::3] + questions}
@@ -214,7 +215,11 @@ def test_lists_hosts_and_completions_are_those_of_the_whole(whole_world: World, 
     assert list(listed(parted)) == list(listed(whole_world))
     assert parted.knows_host("six.example")
     assert not parted.knows_host("seven.example")
-    assert parted.suggest("the", 10) == whole_world.suggest("the", 10)
+    for prefix in ("the", "t", "mayor", "river "):
+        assert parted.suggest(prefix, 10) == whole_world.suggest(prefix, 10)
+    # Of few texts all are read, so that the words are those of the whole.
+    assert [parted.correct(text) for text in MISSPELLED] == [whole_world.correct(text) for text in MISSPELLED]
+    assert any(whole_world.correct(text) for text in MISSPELLED)
     assert [one.name for one in parted.archives()] == [one.name for one in whole_world.archives()]
     missing = parted.error_page_of("six.example")
     assert missing is not None

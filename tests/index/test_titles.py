@@ -1,11 +1,17 @@
 """Completions from titles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from webemu.index.titles import MAX_TITLE_CHARACTERS, Titles, fold_words, write_titles
+from webemu.index.titles import MAX_TITLE_CHARACTERS, Titles, complete, fold_words, write_titles
+
+
+def list_shown(shards: Sequence[Titles], prefix: str, limit: int = 10) -> list[str]:
+    return [completion.title for completion in complete(shards, prefix, limit)]
+
 
 SITES = [f"Page {number} - The Big Site" for number in range(3)]
 WORDS = ["Lighthouse museum", "The old lighthouse of Aldmere", "Light", "Lighthouses | Aldmere", "Élan vital"]
@@ -40,8 +46,8 @@ def titles(tmp_path_factory: pytest.TempPathFactory) -> Titles:
     ],
 )
 def test_a_title_is_found_by_how_any_of_its_words_begins(titles: Titles, prefix: str, expected: list[str]) -> None:
-    assert titles.suggest(prefix, 10) == expected
-    assert titles.suggest(prefix, 1) == expected[:1]
+    assert list_shown([titles], prefix) == expected
+    assert list_shown([titles], prefix, 1) == expected[:1]
 
 
 def test_the_same_titles_give_the_same_bytes(tmp_path: Path) -> None:
@@ -49,7 +55,35 @@ def test_the_same_titles_give_the_same_bytes(tmp_path: Path) -> None:
         write_titles(tmp_path / name, titles_given)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
-    assert Titles(tmp_path / "none").suggest("a", 3) == []
+    assert list_shown([Titles(tmp_path / "none")], "a") == []
+
+
+def test_completions_of_several_shards_are_those_of_one(tmp_path: Path) -> None:
+    random = Random(5)
+    words = ["a", "ab", "abc", "abcdefg", "abcdefgh", "abcdefghi", "abcdefgé", "ąćęłńóśź", "灯塔灯塔", "z" * 50, "A B"]
+    titles = sorted({" ".join(random.choices(words, k=random.randint(1, 9))) for _ in range(3000)})
+    titles = [title for title in titles if len(title) <= MAX_TITLE_CHARACTERS]
+    write_titles(tmp_path / "whole", titles)
+    for part in range(3):
+        write_titles(tmp_path / f"{part}", titles[part::3] + titles[:9])
+    one_shard, shards = [Titles(tmp_path / "whole")], [Titles(tmp_path / f"{part}") for part in range(3)]
+    prefixes = {title[start : start + length] for title in titles[::40] for start in (0, 3) for length in range(1, 60)}
+    assert len(prefixes) > 1000
+    for prefix in sorted(prefixes):
+        for limit in (1, 7):
+            assert list_shown(shards, prefix, limit) == list_shown(one_shard, prefix, limit)
+    assert {fold_words(title) for title in list_shown(one_shard, "abcdefgh", 9999)} == {
+        words for words in map(fold_words, titles) if any(word.startswith("abcdefgh") for word in words.split()[:12])
+    }
+
+
+@pytest.mark.parametrize("typed", ["\ud800", "broken \ud800 title", "abcdefg\ud800"])
+def test_half_a_surrogate_pair_breaks_nothing(tmp_path: Path, typed: str) -> None:
+    write_titles(tmp_path / "t", ["broken \ud800 title", "zebra", "\ud800"])
+    titles = [Titles(tmp_path / "t")]
+    assert list_shown(titles, "zeb") == ["zebra"]
+    assert list_shown(titles, "broken") == ["broken ? title"]
+    list_shown(titles, typed)
 
 
 def test_plain_titles_fold_as_all_others_do() -> None:

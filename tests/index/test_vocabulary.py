@@ -9,13 +9,14 @@ import zstandard
 
 from webemu.index import vocabulary
 from webemu.index.blobs import BlobWriter
-from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, sample_texts, write_words
+from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, count_words, sample_texts, write_words
 
 TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
 
 
 def write_vocabulary(folder: Path, titles: Sequence[str], texts: Sequence[str] = ()) -> Vocabulary:
-    write_words(folder / "words.txt", titles, texts)
+    count_words(folder / "word_counts.txt", titles, texts)
+    write_words(folder / "words.txt", [folder / "word_counts.txt"])
     return Vocabulary(folder / "words.txt")
 
 
@@ -43,20 +44,28 @@ def test_no_words_are_near_where_there_are_none(tmp_path: Path) -> None:
 
 
 def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shards = []
-    for name, pages in (("a", 3), ("b", 0), ("c", 7)):
-        (tmp_path / name).mkdir()
-        with BlobWriter(tmp_path / name / "views") as views:
-            for page in range(pages):
-                views.add(
-                    zstandard.ZstdCompressor().compress(f"Title\n{name}{page} {'é' * 2 * SAMPLE_CHARACTERS}".encode())
-                )
-        shards.append((tmp_path / name, pages))
-    assert [text[:2] for text in sample_texts(shards)] == ["a0", "a1", "a2", *(f"c{page}" for page in range(7))]
-    assert {len(text) for text in sample_texts(shards)} == {SAMPLE_CHARACTERS}
+    with BlobWriter(tmp_path / "views") as views:
+        for page in range(8):
+            views.add(zstandard.ZstdCompressor().compress(f"Title\n{page} {'é' * 2 * SAMPLE_CHARACTERS}".encode()))
+    # The last page is not searchable.
+    assert [text[:1] for text in sample_texts(tmp_path, 7)] == [*"0123456"]
+    assert {len(text) for text in sample_texts(tmp_path, 7)} == {SAMPLE_CHARACTERS}
     monkeypatch.setattr("webemu.index.vocabulary.SAMPLE_TEXTS", 4)
-    assert [text[:2] for text in sample_texts(shards)] == ["a0", "a2", "c2", "c4"]
-    assert list(sample_texts([])) == []
+    assert [text[:1] for text in sample_texts(tmp_path, 7)] == ["0", "1", "3", "5"]
+    assert list(sample_texts(tmp_path, 0)) == []
+
+
+def test_counts_of_shards_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count_words(tmp_path / "a", ["Alder alder"], ["birch cedar", "birch elm"])
+    count_words(tmp_path / "b", [], ["cedar elm fir", "elm"])
+    assert (tmp_path / "a").read_text() == "2 alder\n2 birch\n1 cedar\n1 elm\n"
+    write_words(tmp_path / "words.txt", [tmp_path / "a", tmp_path / "b"])
+    assert (tmp_path / "words.txt").read_text().split() == ["elm", "alder", "birch", "cedar"]
+    monkeypatch.setattr("webemu.index.vocabulary.MAX_WORDS", 1)
+    count_words(tmp_path / "a", [], ["birch", "birch cedar", "elm"])
+    assert (tmp_path / "a").read_text() == "2 birch\n1 cedar\n"
+    write_words(tmp_path / "words.txt", [tmp_path / "a", tmp_path / "b"])
+    assert (tmp_path / "words.txt").read_text() == "birch"
 
 
 def test_words_of_plain_titles_are_those_of_all_others() -> None:

@@ -177,7 +177,7 @@ def is_one_session(client: httpx.Client) -> None:
 
 def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
     partition_set = split_collection(root / "default", 2, 2)
-    here = partitioned_world("default", partition_set, Here(root / "default", 2))
+    here = partitioned_world(root / "default", partition_set, Here(root / "default", 2))
     with (
         cluster.second() as node,
         serving(root, "--ray", cluster.address, "--parts", "2", *TWO, "--cache-mb", "0") as client,
