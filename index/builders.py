@@ -25,6 +25,7 @@ SHARD_SOURCES = (
     "index/shard.py",
     "index/signals/anchors.py",
     "index/signals/earlier_anchors.py",
+    "index/signals/linked_hosts.py",
     "index/source_classes.py",
     "index/partitions/partition.py",
     "index/text.py",

@@ -42,6 +42,7 @@ from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import MEMBERS, write_clusters, write_members
 from webemu.index.signals.earlier_anchors import find_earlier_anchors, keep_anchors
 from webemu.index.signals.hosts import HOST_NAME_SQL, hash_ranks, write_priors
+from webemu.index.signals.linked_hosts import are_listed, list_linked_hosts
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
 from webemu.index.text import unite_indexes
@@ -98,6 +99,7 @@ def count_catalog(
     """
     sweep_collection(collection)
     drop_unindexable(collection)
+    _list_linked_hosts(collection)
     with Catalog(collection, read_only=True) as catalog:
         _restrict_to_sources(catalog.db, only_sources)
         sources = catalog.db.execute("SELECT source_id, coalesce(pages, 0), content_hash FROM sources").fetchall()
@@ -110,6 +112,15 @@ def count_catalog(
         links = gather_anchors(catalog.db, anchors, leave_out, earlier)
     contents = {source: (content, links.get(source, 0)) for source, content in source_contents.items()}
     return CatalogCounts(pages, contents, ranks, read_rules(collection).digest())
+
+
+def _list_linked_hosts(collection: Path) -> None:
+    """List the links between hosts of sources that are new. Raises CatalogError if the catalog cannot be written."""
+    with Catalog(collection, read_only=True) as catalog:
+        if are_listed(catalog.db):
+            return
+    with Catalog(collection) as catalog:
+        list_linked_hosts(catalog.db)
 
 
 def _restrict_to_sources(db: duckdb.DuckDBPyConnection, only_sources: Collection[int]) -> None:

@@ -164,6 +164,8 @@ def gather_anchors(
 ) -> dict[int, int]:
     """Write the link texts of every searchable page to a Parquet file; return a hash per source.
 
+    The links of all sources must be listed (`webemu.index.signals.linked_hosts`).
+
     - leave_out: SQL condition on `c.url`, the linking page: links of pages that meet it do not count
     - earlier: link texts of some of the sources, counted with the same `leave_out`
     """

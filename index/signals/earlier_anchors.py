@@ -15,6 +15,7 @@ from typing import NamedTuple
 import duckdb
 
 from webemu.index.digests import find_damage, hash_file
+from webemu.index.signals.linked_hosts import RAW_HOST_SQL
 
 FILE = "link_texts.parquet"
 """Name of the kept file in a collection folder."""
@@ -56,21 +57,19 @@ def find_earlier_anchors(collection: Path, builder: str, contents: Mapping[int, 
     return EarlierAnchors(collection / FILE, frozenset(sources))
 
 
+_RAW_HOST = RAW_HOST_SQL.format(url="url")
 # URLs of one loose form are of one host, so that the form, which is dear, is made of the URLs of few hosts only. Hosts
 # that cannot be told are `*`, which is always looked at.
 _HOSTS = r"""
-CREATE OR REPLACE TEMP MACRO anchor_raw_host(url) AS
-  CASE WHEN starts_with(url, 'http://') OR starts_with(url, 'https://') THEN split_part(url, '/', 3) ELSE '*' END;
+CREATE OR REPLACE TEMP MACRO anchor_raw_host(url) AS {raw_host};
 CREATE OR REPLACE TEMP MACRO anchor_plain_host(raw) AS
   CASE WHEN regexp_matches(raw, ':$|^(?i:www\d{{0,3}}\.)?$') THEN '*'
        ELSE regexp_replace(lower(raw), '^www\d{{0,3}}\.', '') END;
 CREATE OR REPLACE TEMP MACRO anchor_word(anchor) AS lower(trim(left(anchor, {max_text})));
 CREATE OR REPLACE TEMP MACRO anchor_url(target) AS split_part(target, '#', 1);
-CREATE OR REPLACE TEMP TABLE anchor_linked AS
-SELECT target, anchor_url(target) AS url, anchor_raw_host(anchor_url(target)) AS raw
-FROM (SELECT DISTINCT target FROM links);
 CREATE OR REPLACE TEMP TABLE anchor_raw_hosts AS
-SELECT raw, anchor_plain_host(raw) AS host FROM (SELECT DISTINCT raw FROM anchor_linked);
+SELECT raw, anchor_plain_host(raw) AS host
+FROM (SELECT DISTINCT target AS raw FROM linked_hosts WHERE host IS NOT NULL);
 """
 _ADDED = """
 CREATE OR REPLACE TEMP TABLE anchor_keys AS
@@ -97,9 +96,12 @@ WHERE fetch_redirect IS NOT NULL AND anchor_loose(fetch_redirect) IN (SELECT key
 CREATE OR REPLACE TEMP TABLE anchor_hosts AS
 SELECT '*' AS host UNION SELECT split_part(key, '/', 1) FROM anchor_keys
 UNION SELECT anchor_plain_host(anchor_raw_host(url)) FROM anchor_moving;
+CREATE OR REPLACE TEMP TABLE anchor_wanted AS
+SELECT raw FROM anchor_raw_hosts WHERE host IN (SELECT host FROM anchor_hosts);
 CREATE OR REPLACE TEMP TABLE anchor_near AS
-SELECT target, url FROM anchor_linked WHERE raw IN (
-  SELECT raw FROM anchor_raw_hosts WHERE host IN (SELECT host FROM anchor_hosts));
+SELECT DISTINCT target, anchor_url(target) AS url FROM links
+WHERE source_id IN (SELECT source_id FROM linked_hosts WHERE target IN (SELECT raw FROM anchor_wanted))
+  AND anchor_raw_host(anchor_url(target)) IN (SELECT raw FROM anchor_wanted);
 INSERT INTO anchor_changed SELECT target FROM anchor_near
 WHERE (anchor_loose(url) IN (SELECT key FROM anchor_keys) OR url IN (SELECT url FROM anchor_moving))
   AND target NOT IN (SELECT target FROM anchor_changed);
@@ -127,7 +129,11 @@ CREATE OR REPLACE TEMP TABLE anchor_keys AS SELECT DISTINCT anchor_loose(url) AS
 CREATE OR REPLACE TEMP TABLE anchor_changed (target VARCHAR);
 """
 _NEEDED = """
-CREATE OR REPLACE TEMP TABLE anchor_needed AS SELECT * FROM links WHERE target IN (SELECT target FROM anchor_changed);
+CREATE OR REPLACE TEMP TABLE anchor_wanted AS
+SELECT DISTINCT anchor_raw_host(anchor_url(target)) AS raw FROM anchor_changed;
+CREATE OR REPLACE TEMP TABLE anchor_needed AS SELECT * FROM links
+WHERE source_id IN (SELECT source_id FROM linked_hosts WHERE target IN (SELECT raw FROM anchor_wanted))
+  AND target IN (SELECT target FROM anchor_changed);
 CREATE OR REPLACE TEMP TABLE anchor_given AS
 SELECT DISTINCT url_host_registered_domain AS domain, anchor_word(anchor) AS word
 FROM anchor_needed JOIN captures c USING (source_id, warc_record_offset)
@@ -142,8 +148,8 @@ WHERE target NOT IN (SELECT target FROM anchor_changed)
   AND (domain, anchor_word(anchor)) IN (SELECT (domain, word) FROM anchor_given);
 """
 TABLES = (
-    *("earlier", "members", "linked", "raw_hosts", "hosts", "keys", "linking"),
-    *("given", "changed", "moving", "near", "recounted", "needed"),
+    *("earlier", "members", "raw_hosts", "hosts", "keys", "linking"),
+    *("given", "changed", "moving", "wanted", "near", "recounted", "needed"),
 )
 """Temporary tables of a count, without their prefix."""
 
@@ -160,12 +166,14 @@ def select_changed(db: duckdb.DuckDBPyConnection, values: Mapping[str, object]) 
 
     - values: `max_text`, `max_targets` and `leave_out` of `webemu.index.signals.anchors`, which defines anchor_loose
 
-    The table anchor_earlier has the sources that were there before.
+    The table anchor_earlier has the sources that were there before. The links of all sources must be listed
+    (`webemu.index.signals.linked_hosts`).
     """
     steps = _HOSTS + _ADDED + _NEWLY_GIVEN + _TARGETS_OF_KEYS + _CHANGED_KEYS
-    db.execute((steps + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED).format(**values))
+    db.execute((steps + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED).format(**values, raw_host=_RAW_HOST))
 
 
 def select_members(db: duckdb.DuckDBPyConnection, values: Mapping[str, object]) -> None:
     """Create the same tables, with all pages of the sources in anchor_members."""
-    db.execute((_HOSTS + _KEYS_OF_MEMBERS + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED).format(**values))
+    steps = _HOSTS + _KEYS_OF_MEMBERS + _PAGES_OF_KEYS + _TARGETS_OF_KEYS + _NEEDED
+    db.execute(steps.format(**values, raw_host=_RAW_HOST))

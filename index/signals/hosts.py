@@ -109,7 +109,9 @@ SELECT host, round(greatest(0, 1 - ln(harmonic_pos) / ln(1 + hosts)), 4) FROM ho
 
 
 def write_priors(db: duckdb.DuckDBPyConnection) -> None:
-    """Fill the temporary table host_prior(name, host)."""
+    """Fill the temporary table host_prior(name, host). Without imported ranks the links of all sources must be listed
+    (`webemu.index.signals.linked_hosts`).
+    """
     db.execute("CREATE OR REPLACE TEMP TABLE host_prior (name VARCHAR, host FLOAT)")
     if db.execute("SELECT 1 FROM host_ranks LIMIT 1").fetchone():
         db.execute(_PRIORS_FROM_RANKS)
@@ -125,9 +127,7 @@ _LINKS = f"""
 WITH named AS (SELECT {HOST_NAME_SQL} AS host, min(url_host_registered_domain) AS domain FROM captures
                WHERE url_host_name <> '' GROUP BY host),
      placed AS (SELECT host, domain, row_number() OVER (ORDER BY host) - 1 AS number FROM named),
-     -- Distinct first: a few hosts are in millions of links.
-     linked AS (SELECT DISTINCT url_host_name, split_part(target, '/', 3) AS target
-                FROM links JOIN captures USING (source_id, warc_record_offset)),
+     linked AS (SELECT DISTINCT host AS url_host_name, target FROM linked_hosts WHERE host IS NOT NULL),
      found AS (SELECT DISTINCT {HOST_NAME_SQL} AS host,
                       regexp_replace(split_part(target, ':', 1), '^www\\.', '') AS target FROM linked)
 SELECT a.number, b.number FROM found f JOIN placed a ON a.host = f.host JOIN placed b ON b.host = f.target
@@ -136,7 +136,10 @@ WHERE a.domain <> b.domain ORDER BY ALL
 
 
 def read_graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the hosts in alphabetical order, and the links between them by number."""
+    """Return the hosts in alphabetical order, and the links between them by number.
+
+    The links of all sources must be listed (`webemu.index.signals.linked_hosts`).
+    """
     return [name for (name,) in db.execute(_HOSTS).fetchall()], db.execute(_LINKS).fetchall()
 
 

@@ -22,6 +22,7 @@ from webemu.index.signals.earlier_anchors import (
     register_sources,
     select_changed,
 )
+from webemu.index.signals.linked_hosts import list_linked_hosts
 
 HOSTS = ("a.org", "www.a.org", "WWW2.A.org", "b.net", "sub.b.net", "c.com", "")
 PATHS = ("", "/", "//", "/x", "/x/", "/X", "/x/index.html", "/index.php", "/y?q=1", "/z", "/z/default.asp/")
@@ -35,7 +36,9 @@ def create_tables(db: duckdb.DuckDBPyConnection) -> None:
     columns = "source_id BIGINT, warc_record_offset BIGINT"
     domain = "url_host_registered_domain VARCHAR"
     db.execute(f"CREATE TABLE captures ({columns}, url VARCHAR, {domain}, fetch_redirect VARCHAR)")
+    db.execute("ALTER TABLE captures ADD COLUMN url_host_name VARCHAR DEFAULT 'any.host'")
     db.execute("CREATE TABLE sources (source_id BIGINT, pages BIGINT)")
+    db.execute("ALTER TABLE sources ADD COLUMN content_hash BIGINT DEFAULT 7")
     db.execute(f"CREATE TABLE pages ({columns}, url VARCHAR, searchable BOOLEAN)")
     db.execute(f"CREATE TABLE links ({columns}, target VARCHAR, anchor VARCHAR, rel VARCHAR)")
 
@@ -72,7 +75,9 @@ def make_catalog(random: Random) -> duckdb.DuckDBPyConnection:
     sizes = [(source, sum(page[0] == source for page in pages)) for source in range(SOURCES)]
     for table, rows in (("captures", captures), ("pages", pages), ("links", links), ("sources", sizes)):
         if rows:
-            db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            values = ", ".join([*"?" * len(rows[0]), *["DEFAULT"] * (table in ("captures", "sources"))])
+            db.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+    list_linked_hosts(db)
     return db
 
 
@@ -84,6 +89,7 @@ def restrict(db: duckdb.DuckDBPyConnection, sources: list[int]) -> duckdb.DuckDB
         part.register("restricted_rows", rows)
         part.execute(f"CREATE TABLE {table} AS SELECT * FROM restricted_rows")
         part.unregister("restricted_rows")
+    list_linked_hosts(part)
     return part
 
 
@@ -113,12 +119,14 @@ def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
     for source, site in ((1, "a.org"), (2, "b.net")):
         for offset in range(50):
             url = f"https://{site}/{offset}"
-            db.execute("INSERT INTO captures VALUES (?, ?, ?, ?, NULL)", [source, offset, url, site])
+            db.execute("INSERT INTO captures VALUES (?, ?, ?, ?, NULL, DEFAULT)", [source, offset, url, site])
             db.execute("INSERT INTO pages VALUES (?, ?, ?, true)", [source, offset, url])
             target = f"https://{site}/{(offset + 1) % 50}"
             db.execute("INSERT INTO links VALUES (?, ?, ?, ?, '')", [source, offset, target, f"part {offset}"])
     db.execute("INSERT INTO links VALUES (2, 0, 'https://a.org/7', 'the seventh', '')")
     values: dict[str, object] = {"max_text": 80, "max_targets": 20, "leave_out": "false"}
+    db.execute("INSERT INTO sources VALUES (1, 50, 7), (2, 50, 7)")
+    list_linked_hosts(db)
     db.execute(anchors._LOOSE)
     register_sources(db, "anchor_earlier", [1])
     select_changed(db, values)

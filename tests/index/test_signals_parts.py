@@ -10,6 +10,7 @@ import pytest
 
 from webemu.index.columns import Columns, write_columns
 from webemu.index.signals import duplicates, hosts
+from webemu.index.signals.linked_hosts import list_linked_hosts
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
 from webemu.ingest.extract.html import count_words
@@ -167,6 +168,8 @@ def test_links_with_a_port_or_www_are_of_the_host() -> None:
     }
     for page, target in [(page, target) for page, targets in links_by_page.items() for target in targets]:
         db.execute("INSERT INTO links VALUES (1, ?, ?)", [page, target])
+    db.execute("CREATE TABLE sources AS SELECT 1 AS source_id, 10 AS content_hash")
+    list_linked_hosts(db)
     names, links = hosts.read_graph(db)
     assert [(names[source], names[target]) for source, target in links] == [
         ("a.net", "b.net"), ("b.net", "a.net"), ("c.net", "a.net")
