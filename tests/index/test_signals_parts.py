@@ -40,6 +40,51 @@ def test_an_address_is_read_as_people_read_it() -> None:
     assert 0 < address("/%zz%FF", "%E0%A4%A" * 1000) < 1
 
 
+PLAIN_ADDRESS = r"""
+CREATE TEMP MACRO plain_part(path, query) AS
+  regexp_replace(coalesce(try(url_decode(path)), path, ''), '/(index|default)\.\w{2,5}$', '/')
+  || coalesce('?' || coalesce(try(url_decode(query)), query), '');
+CREATE TEMP MACRO plain_of(part, queried) AS round(exp(-(
+  0.15 * len(list_filter(string_split(split_part(part, '?', 1), '/'), lambda x: x <> ''))
+  + 0.5 * least(1, greatest(0, length(part) - 1) / 200)
+  + length(regexp_replace(part, '\PN', '', 'g')) / greatest(1, length(part))
+  + CASE WHEN queried THEN 0.25 ELSE 0 END)), 4)::FLOAT;
+CREATE TEMP MACRO plain_address(path, query) AS plain_of(plain_part(path, query), query IS NOT NULL);
+"""
+"""The formula without its short cuts."""
+
+
+def test_short_cuts_change_no_address() -> None:
+    random = Random(4)
+    parts = [
+        "/",
+        "/",
+        "//",
+        "a",
+        "B1",
+        "index.html",
+        "/index.php",
+        "default.asp",
+        "/default.aspx",
+        "%C3%A9",
+        "%",
+        "%zz",
+    ]
+    parts += ["%2F", "é", "٣", "½", "9", "?", "+", ".", "index.", "x" * 50, " "]
+
+    def draw(longest: int) -> str | None:
+        return "".join(random.choices(parts, k=random.randint(0, longest))) if random.random() < 0.9 else None
+
+    with duckdb.connect() as db:
+        db.execute(ADDRESS + PLAIN_ADDRESS)
+        db.register(
+            "drawn", pa.table({"path": [draw(8) for _ in range(9000)], "query": [draw(3) for _ in range(9000)]})
+        )
+        rows = "SELECT path, query, address(path, query) AS short, plain_address(path, query) AS plain FROM drawn"
+        assert db.execute(f"SELECT count(DISTINCT short) > 1000 FROM ({rows})").fetchall() == [(True,)]
+        assert db.execute(f"FROM ({rows}) WHERE short IS DISTINCT FROM plain").fetchall() == []
+
+
 def quality(text: str, language: str | None = "en") -> float:
     db = duckdb.connect()
     db.execute(QUALITY)
