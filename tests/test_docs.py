@@ -56,6 +56,14 @@ def test_the_command_reference_is_what_help_says(request: pytest.FixtureRequest)
     assert REFERENCE.read_text(encoding="utf-8") == text
 
 
+def test_every_table_begins_with_a_head() -> None:
+    """Rows after an empty line are no table: they are shown as text."""
+    for path in DOCS:
+        text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            assert re.match(r"\|.*\n\|[ :|-]+\|\n", table), f"{path.relative_to(HERE)}: {table[:80]}"
+
+
 def test_help_shows_no_formatting_mark() -> None:
     """`\\b` keeps the lines of an example apart; written with two backslashes it is shown instead."""
     assert "\\b" not in REFERENCE.read_text(encoding="utf-8")
