@@ -38,8 +38,9 @@ SEARCHES = (
     "/searxng/search?format=json&q=lighthouse",
     "/brave/res/v1/web/search?q=lighthouse",
     "/google/customsearch/v1?q=lighthouse&key=k&cx=c",
+    "/suggest?q=boat",
 )
-"""Addresses of searches."""
+"""Addresses of searches and completions."""
 
 
 @pytest.fixture(scope="module")

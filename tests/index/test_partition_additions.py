@@ -336,6 +336,7 @@ def test_sets_that_are_not_served_can_be_collected(tmp_path: Path) -> None:
     assert collect(folder, plan) > 0
     remaining = {path.name for path in folder.glob("parts/2/*/snapshots/*")}
     assert remaining == set(third.snapshots)
+    assert {path.name for path in folder.glob("parts/2/sets/*")} == {f"{third.id}.json", f"{third.id}.words"}
     assert partitioned_world(folder, third, Here(folder, 2)).search(Query("dugong")).hits
     with pytest.raises(SnapshotError, match="no partitions"):
         read_partitions(folder, 2, second.id)
