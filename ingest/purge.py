@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from webemu.index.builders import SHARD_SOURCES, hash_sources
 from webemu.index.catalog import Catalog, compact_catalog
 from webemu.index.kept_texts import FOLDER as VIEWS_FOLDER
 from webemu.index.removal.rules import Rules
 from webemu.index.removal.sweep import REASON
+from webemu.index.signals.earlier_anchors import delete_obsolete_anchors
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record
 
@@ -40,15 +42,19 @@ class PurgeReport(NamedTuple):
 
 
 def purge(collection: Path, rules: Rules) -> PurgeReport:
-    """Overwrite what the rules cover in all copies of the collection, and compact its catalog."""
+    """Overwrite what the rules cover in all copies of the collection, compact its catalog, and delete what was kept for
+    the next build if it may hold removed captures.
+    """
     with Catalog(collection, read_only=True) as catalog:
         rows = catalog.db.execute(_COPIES, [REASON]).fetchall()
+        contents = dict(catalog.db.execute("SELECT source_id, content_hash FROM sources").fetchall())
     owned = [path for _, path, is_owned in rows if is_owned]
     foreign = [path for _, path, is_owned in rows if not is_owned]
     foreign += [rule.path for rule in rules.rules if rule.kind == "source" and Path(rule.path).is_absolute()]
     counts = {path: _blank_records(collection / path, rules) for path in owned if (collection / path).exists()}
     deleted = list(_delete_copies(collection, rules))
     shutil.rmtree(collection / VIEWS_FOLDER, ignore_errors=True)
+    delete_obsolete_anchors(collection, hash_sources(SHARD_SOURCES), contents)
     compact_catalog(collection)
     return PurgeReport(sum(counts.values()), [path for path in owned if counts.get(path)] + deleted,
                        sorted(path for path in set(foreign) if Path(path).exists()))  # fmt: skip

@@ -16,6 +16,7 @@ from webemu.emulator import urls
 from webemu.index.catalog import Catalog
 from webemu.index.removal.rules import Rules, read_rules
 from webemu.index.schema import TABLES
+from webemu.index.signals.linked_hosts import forget_changed_sources
 
 REASON = "removed"
 """Drop reason of removed captures."""
@@ -86,6 +87,7 @@ def sweep(db: duckdb.DuckDBPyConnection, rules: Rules) -> int:
             for table in ("captures", "pages", "links", "exchanges"):
                 db.execute(_DELETE.format(table=table))
             db.execute(_UPDATE_SOURCES)
+        forget_changed_sources(db)
         for url in _named_by_drops(db, rules):
             db.execute("UPDATE drops SET first_url = NULL WHERE first_url = ?", [url])
         db.execute("COMMIT")

@@ -57,6 +57,13 @@ def find_earlier_anchors(collection: Path, builder: str, contents: Mapping[int, 
     return EarlierAnchors(collection / FILE, frozenset(sources))
 
 
+def delete_obsolete_anchors(collection: Path, builder: str, contents: Mapping[int, int]) -> None:
+    """Delete kept link texts that no build can use: they may hold those of captures that were removed since."""
+    if find_earlier_anchors(collection, builder, contents) is None:
+        for name in (FILE, _DESCRIPTION):
+            (collection / name).unlink(missing_ok=True)
+
+
 _RAW_HOST = RAW_HOST_SQL.format(url="url")
 # URLs of one loose form are of one host, so that the form, which is dear, is made of the URLs of few hosts only. Hosts
 # that cannot be told are `*`, which is always looked at.

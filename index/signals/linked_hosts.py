@@ -30,9 +30,19 @@ DROP TABLE linked_hosts_missing;
 
 def are_listed(db: duckdb.DuckDBPyConnection) -> bool:
     """True if the hosts are listed of all sources of a catalog, and of no others."""
-    if not db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'linked_hosts'").fetchall():
+    if not _has_list(db):
         return False
     return not db.execute(f"({_MISSING}) UNION ALL SELECT 0, 0 FROM linked_hosts WHERE {_OBSOLETE} LIMIT 1").fetchall()
+
+
+def forget_changed_sources(db: duckdb.DuckDBPyConnection) -> None:
+    """Delete the rows of sources that are gone or have another content, such as fewer captures."""
+    if _has_list(db):
+        db.execute(f"DELETE FROM linked_hosts WHERE {_OBSOLETE}")
+
+
+def _has_list(db: duckdb.DuckDBPyConnection) -> bool:
+    return bool(db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'linked_hosts'").fetchall())
 
 
 def list_linked_hosts(db: duckdb.DuckDBPyConnection) -> None:

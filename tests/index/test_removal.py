@@ -182,6 +182,27 @@ def test_purging_blanks_own_copies_and_keeps_every_other_offset(tmp_path: Path) 
     assert faults == []
 
 
+@pytest.mark.parametrize("removed_host", ["quibble.example", "*.example"])
+def test_purging_without_a_new_snapshot_leaves_nothing_that_builds_kept(tmp_path: Path, removed_host: str) -> None:
+    link = '<a href="https://a.example/kept">dockmaster</a><a href="https://elsewhere.example/">away</a>'
+    pages = [PAGES[0], CaptureSpec("https://quibble.example/", html("Links", WORDS, link))]
+    collection = tmp_path / "c"
+    ingest(collection, write(tmp_path / "a.warc.gz", pages))
+
+    def find_traces() -> list[str]:
+        traces = [path.name for path in collection.glob("link_texts.*")]
+        with Catalog(collection, read_only=True) as catalog:
+            hosts = catalog.db.execute("SELECT DISTINCT host FROM linked_hosts WHERE host IS NOT NULL").fetchall()
+        return sorted([*traces, *(host for (host,) in hosts)])
+
+    assert find_traces() == ["link_texts.json", "link_texts.parquet", "quibble.example"]
+    rules = rules_of(("host", removed_host))
+    remove(collection, rules.rules)
+    purge(collection, rules)
+    assert find_traces() == []
+    assert b"quibble" not in (collection / "catalog.duckdb").read_bytes()
+
+
 def test_reading_again_brings_back_what_was_taken_back(tmp_path: Path) -> None:
     collection, path = tmp_path / "c", write(tmp_path / "a.warc.gz", PAGES)
     before = ingest(collection, path).snapshot
