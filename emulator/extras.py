@@ -24,7 +24,7 @@ from webemu.emulator.errors import EmulatorError
 EXTRAS = {
     "server": (
         "ada_url brotli cryptography dnslib duckdb fastapi fastapi_offline fastwarc html_to_markdown isal jinja2 lmdb"
-        " markupsafe orjson prometheus_client psutil py3langid pyarrow pypdfium2 rapidfuzz rensa resiliparse rustworkx"
+        " markupsafe orjson prometheus_client psutil py3langid pyarrow pypdfium2 rapidfuzz rensa resiliparse"
         " selectolax starlette surt tantivy tldextract tqdm uvicorn uvloop w3lib warcio yaml zstandard"
     ).split(),
     "rl": ["extruct", "openai"],

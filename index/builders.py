@@ -18,6 +18,8 @@ SHARD_SOURCES = (
     "emulator/urls.py",
     "index/analysis.py",
     "index/blobs.py",
+    "index/earlier_results.py",
+    "index/page_columns.py",
     "index/quantities.py",
     "index/query_rows.py",
     "index/record_reader.py",
@@ -26,6 +28,8 @@ SHARD_SOURCES = (
     "index/signals/anchors.py",
     "index/signals/earlier_anchors.py",
     "index/signals/linked_hosts.py",
+    "index/signals/quality.py",
+    "index/signals/urls.py",
     "index/source_classes.py",
     "index/partitions/partition.py",
     "index/text.py",
@@ -35,6 +39,7 @@ SHARD_SOURCES = (
 """Sources that decide the content of a shard."""
 SNAPSHOT_SOURCES = (
     *SHARD_SOURCES,
+    "index/arrow_arrays.py",
     "index/columns.py",
     "index/evaluation/held_out.py",
     "index/lookup.py",
@@ -46,8 +51,6 @@ SNAPSHOT_SOURCES = (
     "index/schema.py",
     "index/signals/duplicates.py",
     "index/signals/hosts.py",
-    "index/signals/quality.py",
-    "index/signals/urls.py",
     "index/snapshot.py",
     "index/sorter.py",
     "index/unindexable.py",
@@ -63,7 +66,7 @@ DENSE_SOURCES = (
 """Sources that decide which vectors a snapshot gets from given models."""
 PARTITION_SOURCES = ("index/partitions/overlap.py", "index/partitions/split.py")
 """Sources that decide what partitions know of the whole index."""
-LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
+LIBRARIES = ("duckdb", "surt", "tantivy", "w3lib")
 """Libraries that decide what is built. Those that only store it, such as zstandard, do not count."""
 
 

@@ -6,9 +6,8 @@ features.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from struct import Struct
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING
 from webemu.emulator import ranking
 from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import map_file
+from webemu.index.page_columns import TYPES as PAGE_TYPES
+from webemu.index.page_columns import column_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,41 +30,42 @@ except ImportError:  # no compiler where it was installed
 FOREVER = ranking.FOREVER
 """Value of `until` for a page that is the latest of its URL."""
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
+"""Type codes of the columns that have a file of their own."""
 _ROW_PREFIX, _ROW_BYTES = Struct("<qqI"), 24
 """Values that every entry of a ranking needs are stored side by side: each separate array would be a cache miss."""
 _ROW_FILE = "rows.bin"
 """File of the rows: until, cluster, domain and order of each page, side by side."""
 
 
-def write_columns(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
+def write_columns(folder: Path, page_columns: Sequence[Path], batches: Iterable[pa.RecordBatch]) -> None:
     """Write one file per column, and the file of rows, to a new folder.
 
-    `batches` come in dense order: since, until and cluster are integers of 64 bits, day is one of 32, domain and order
-    are unsigned ones of 32, host, address and quality are floats of 32. Raises ValueError if a value is null.
+    - page_columns: folders of the columns of each shard (`webemu.index.page_columns`), in dense order
+    - batches: the other columns of the same pages. until and cluster are integers of 64 bits, order is an unsigned one
+      of 32, host is a float of 32
+
+    Raises ValueError if a value is null, or if there are not as many pages in both.
     """
     folder.mkdir()
-    with ExitStack() as stack:
-        row_file = stack.enter_context((folder / _ROW_FILE).open("wb"))
-        files = {name: stack.enter_context((folder / f"{name}.bin").open("wb")) for name in _TYPES}
+    for name in PAGE_TYPES.keys() & _TYPES.keys():
+        with (folder / f"{name}.bin").open("wb") as file:
+            for columns in page_columns:
+                with (columns / f"{name}.bin").open("rb") as part:
+                    shutil.copyfileobj(part, file)
+    domains = memoryview(b"".join((columns / "domain.bin").read_bytes() for columns in page_columns)).cast("I")
+    pages = 0
+    with (folder / _ROW_FILE).open("wb") as row_file, (folder / "host.bin").open("wb") as host_file:
         for batch in batches:
-            for name, file in files.items():
-                file.write(_values(batch[name], _TYPES[name]))
+            host_file.write(column_values(batch["host"], "f"))
             rows = memoryview(bytearray(_ROW_BYTES * len(batch)))
-            for place, name in enumerate(("until", "cluster")):
-                rows.cast("q")[place::3] = _values(batch[name], "q")
-            for place, name in enumerate(("domain", "order"), 4):
-                rows.cast("I")[place::6] = _values(batch[name], "I")
+            rows.cast("q")[0::3] = column_values(batch["until"], "q")
+            rows.cast("q")[1::3] = column_values(batch["cluster"], "q")
+            rows.cast("I")[4::6] = domains[pages : pages + len(batch)]
+            rows.cast("I")[5::6] = column_values(batch["order"], "I")
             row_file.write(rows)
-
-
-def _values(column: pa.Array, code: str) -> array[float]:
-    """Return the values of a column as an array with this type code. Raises ValueError if one is null."""
-    if column.null_count:
-        raise ValueError(f"{column.null_count} values of a column are null")
-    values: array[float] = array(code)
-    start = column.offset * values.itemsize
-    values.frombytes(memoryview(column.buffers()[1])[start : start + len(column) * values.itemsize])
-    return values
+            pages += len(batch)
+    if pages != len(domains):
+        raise ValueError(f"the shards have columns of {len(domains)} pages, and the catalog has {pages}")
 
 
 class Columns:

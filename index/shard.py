@@ -27,6 +27,8 @@ from webemu.index.blobs import BlobWriter
 from webemu.index.builders import SHARD_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
 from webemu.index.digests import hash_folder
+from webemu.index.page_columns import FOLDER as COLUMNS_FOLDER
+from webemu.index.page_columns import write_page_columns
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.rank import Weights
 from webemu.index.records import analyze_text, encode_record
@@ -223,6 +225,7 @@ def build_shard(
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _page_rows(catalog, spans, False, partition):
             writer.write_view(row)
+        write_page_columns(catalog.db, folder / COLUMNS_FOLDER, spans, partition.membership_sql("p.url"))
     write_titles(folder / TITLES_FOLDER, writer.titles)
     count_words(folder / WORD_COUNTS_FILE, writer.titles, sample_texts(folder, documents))
     shard = Shard(name, spans, documents, writer.page_count, hash_folder(folder))

@@ -25,11 +25,13 @@ from webemu.index.builders import SHARD_SOURCES, SNAPSHOT_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
 from webemu.index.columns import FOREVER, write_columns
 from webemu.index.digests import hash_folder
+from webemu.index.earlier_results import find_earlier_result, keep_result
 from webemu.index.evaluation.held_out import held_out_sql
 from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup_rows import query_docs, write_resolved
 from webemu.index.lookup_writer import EarlierLookup, find_earlier_lookup, write_touched
 from webemu.index.manifest import FORMAT, Manifest, hash_contents, read_manifest, set_current, write_manifest
+from webemu.index.page_columns import FOLDER as PAGE_COLUMNS_FOLDER
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.query_rows import stream_rows
@@ -39,12 +41,11 @@ from webemu.index.removal.sweep import REASON as REMOVED
 from webemu.index.removal.sweep import sweep_collection
 from webemu.index.signals.anchors import gather_anchors
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
-from webemu.index.signals.duplicates import MEMBERS, write_clusters, write_members
-from webemu.index.signals.earlier_anchors import find_earlier_anchors, keep_anchors
+from webemu.index.signals.duplicates import MEMBERS, write_leaders, write_members
+from webemu.index.signals.duplicates import NAME as BANDS
+from webemu.index.signals.earlier_anchors import NAME as LINK_TEXTS
 from webemu.index.signals.hosts import HOST_NAME_SQL, hash_ranks, write_priors
 from webemu.index.signals.linked_hosts import are_listed, list_linked_hosts
-from webemu.index.signals.quality import QUALITY
-from webemu.index.signals.urls import ADDRESS
 from webemu.index.text import unite_indexes
 from webemu.index.unindexable import drop_unindexable
 from webemu.index.vocabulary import COUNTS_FILE as WORD_COUNTS_FILE
@@ -108,7 +109,7 @@ def count_catalog(
         ranks = hash_ranks(catalog.db)
         earlier = None
         if leave_out == "false" and not only_sources:
-            earlier = find_earlier_anchors(collection, hash_sources(SHARD_SOURCES), source_contents)
+            earlier = find_earlier_result(collection, LINK_TEXTS, hash_sources(SHARD_SOURCES), source_contents)
         links = gather_anchors(catalog.db, anchors, leave_out, earlier)
     contents = {source: (content, links.get(source, 0)) for source, content in source_contents.items()}
     return CatalogCounts(pages, contents, ranks, read_rules(collection).digest())
@@ -153,7 +154,7 @@ def build_snapshot(
         counts = count_catalog(collection, anchors, held_out_sql("c.url") if hold_out else "false")
         snapshot = build_from_counts(BuildInputs(collection, collection, anchors, weights), counts, workers, progress)
         if not hold_out:
-            keep_anchors(collection, anchors, hash_sources(SHARD_SOURCES), counts.source_contents())
+            keep_result(collection, LINK_TEXTS, anchors, hash_sources(SHARD_SOURCES), counts.source_contents())
     finally:
         anchors.unlink(missing_ok=True)
     set_current(collection, snapshot)
@@ -295,8 +296,9 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         write_priors(catalog.db)  # of all sources: a small graph of hosts would make each of them look central
         _restrict_to_sources(catalog.db, inputs.only_sources)
         paths = _resolve_captures(catalog.db, shards_built, bases, inputs.partition, earlier)
-        _prepare_features(catalog.db)
-        write_columns(temporary / "columns", catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
+        _find_leaders(catalog.db, inputs, contents)
+        page_columns = [home / PAGE_COLUMNS_FOLDER for home in homes]
+        write_columns(temporary / "columns", page_columns, catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
         write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
         docs = query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
@@ -335,6 +337,20 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
     temporary.rename(folder)
 
 
+def _find_leaders(db: duckdb.DuckDBPyConnection, inputs: BuildInputs, contents: dict[int, int]) -> None:
+    """Fill the temporary table of near duplicates; build upon what the last build found, and keep it for the next."""
+    if inputs.partition != UNPARTITIONED or inputs.only_sources:
+        write_leaders(db)
+        return
+    builder = hash_sources(SNAPSHOT_SOURCES)
+    bands = inputs.collection / f".{BANDS}.{os.getpid()}.parquet"
+    try:
+        write_leaders(db, find_earlier_result(inputs.collection, BANDS, builder, contents), bands)
+        keep_result(inputs.collection, BANDS, bands, builder, contents)
+    finally:
+        bands.unlink(missing_ok=True)
+
+
 def _resolve_captures(
     db: duckdb.DuckDBPyConnection,
     shards_built: list[shards.Shard],
@@ -361,33 +377,23 @@ def _resolve_captures(
 
 
 _COLUMNS = f"""
-WITH ordered AS (
-  SELECT p.source_id, p.warc_record_offset, floor(epoch(c.fetch_time))::BIGINT AS since,
-         row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS place,
+WITH captured_again AS (SELECT searchable, url FROM pages GROUP BY ALL HAVING count(*) > 1),
+     ended AS (
+  SELECT p.source_id, p.warc_record_offset,
          lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
            PARTITION BY p.searchable, p.url
            ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset) AS until
-  FROM pages p JOIN captures c USING (source_id, warc_record_offset)),
-     domains AS (
-  SELECT domain, ('0x' || left(md5(domain), 8))::UINTEGER AS number
-  FROM (SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures))
-SELECT since, CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
-       (coalesce(p.published, c.fetch_time::DATE) - DATE '1970-01-01')::INTEGER AS day, number AS domain,
-       cluster, ordered.place::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host,
-       coalesce(address(c.url_path, c.url_query), 0)::FLOAT AS address, coalesce(quality(p), 1)::FLOAT AS quality
-FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
-JOIN ordered USING (source_id, warc_record_offset) JOIN cluster_of USING (text_hash)
-JOIN domains ON domains.domain = coalesce(c.url_host_registered_domain, '')
-LEFT JOIN host_prior h ON h.name = {HOST_NAME_SQL}
+  FROM pages p SEMI JOIN captured_again USING (searchable, url) JOIN captures c USING (source_id, warc_record_offset)),
+     ordered AS (
+  SELECT p.source_id, p.warc_record_offset, p.searchable, p.text_hash, c.url_host_name,
+         row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS rank
+  FROM pages p JOIN captures c USING (source_id, warc_record_offset))
+SELECT CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
+       coalesce(leader, text_hash) AS cluster, rank::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host
+FROM ordered p JOIN doc_of d USING (source_id, warc_record_offset) LEFT JOIN ended USING (source_id, warc_record_offset)
+LEFT JOIN led_by USING (text_hash) LEFT JOIN host_prior h ON h.name = {HOST_NAME_SQL}
 ORDER BY d.doc
 """
-"""Query of the rows for `write_columns`. The number of a domain is a hash of its name, and that of a URL its rank over
-all partitions, so that they mean the same in each.
+"""Query of the rows for `write_columns`. The number of a URL is its rank over all partitions, so that it means the same
+in each.
 """
-
-
-def _prepare_features(db: duckdb.DuckDBPyConnection) -> None:
-    """Create the temporary tables and macros that the feature columns are read from."""
-    write_clusters(db)
-    db.execute(ADDRESS)
-    db.execute(QUALITY)

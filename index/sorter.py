@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import duckdb
 import pyarrow as pa
 
+from webemu.index.arrow_arrays import bytes_array, integer_array
+
 BATCH_PAIRS = 50_000
 """Pairs that are held in memory here."""
 
@@ -40,12 +42,8 @@ class PairSorter:
             self._flush()
 
     def _flush(self) -> None:
-        numbers = pa.array(range(self._count, self._count + len(self._keys)), pa.int64())
-        columns = {
-            "number": numbers,
-            "key": pa.array(self._keys, pa.binary()),
-            "value": pa.array(self._values, pa.binary()),
-        }
+        numbers = integer_array(range(self._count, self._count + len(self._keys)))
+        columns = {"number": numbers, "key": bytes_array(self._keys), "value": bytes_array(self._values)}
         self._db.register("taken", pa.table(columns))
         self._db.execute("INSERT INTO pair SELECT * FROM taken")
         self._db.unregister("taken")

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from webemu.index.builders import SHARD_SOURCES, hash_sources
+from webemu.index.builders import SHARD_SOURCES, SNAPSHOT_SOURCES, hash_sources
 from webemu.index.catalog import Catalog, compact_catalog
+from webemu.index.earlier_results import delete_obsolete_result
 from webemu.index.kept_texts import FOLDER as VIEWS_FOLDER
 from webemu.index.removal.rules import Rules
 from webemu.index.removal.sweep import REASON
-from webemu.index.signals.earlier_anchors import delete_obsolete_anchors
+from webemu.index.signals.duplicates import NAME as BANDS
+from webemu.index.signals.earlier_anchors import NAME as LINK_TEXTS
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record
 
@@ -54,7 +56,8 @@ def purge(collection: Path, rules: Rules) -> PurgeReport:
     counts = {path: _blank_records(collection / path, rules) for path in owned if (collection / path).exists()}
     deleted = list(_delete_copies(collection, rules))
     shutil.rmtree(collection / VIEWS_FOLDER, ignore_errors=True)
-    delete_obsolete_anchors(collection, hash_sources(SHARD_SOURCES), contents)
+    delete_obsolete_result(collection, LINK_TEXTS, hash_sources(SHARD_SOURCES), contents)
+    delete_obsolete_result(collection, BANDS, hash_sources(SNAPSHOT_SOURCES), contents)
     compact_catalog(collection)
     return PurgeReport(sum(counts.values()), [path for path in owned if counts.get(path)] + deleted,
                        sorted(path for path in set(foreign) if Path(path).exists()))  # fmt: skip

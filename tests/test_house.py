@@ -40,7 +40,6 @@ KNOWS = {
     "duckdb": {"index"},
     "tantivy": {"index"},
     "rensa": {"ingest"},
-    "rustworkx": {"index"},
     "lmdb": {"index"},
     "pyarrow": {"index", "ingest", "rl"},
     "warcio": {"ingest", "recorder", "worlds"},

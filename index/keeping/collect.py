@@ -13,7 +13,7 @@ from webemu.index.partitions.old_sets import PartitionSetFile, delete_sets, find
 from webemu.index.removal.stale import delete_snapshots, list_manifests
 
 _LEFTOVERS = (
-    *(".anchors.*", ".catalog.duckdb.*", ".CURRENT.*", ".removed.jsonl.*", ".cut.*"),
+    *(".anchors.*", ".near_bands.*", ".catalog.duckdb.*", ".CURRENT.*", ".removed.jsonl.*", ".cut.*"),
     *("snapshots/.*", "shards/.*", "warc/.*.part", "payloads/.*.part"),
 )
 """Names of unfinished files and folders: complete ones never begin with a dot."""

@@ -19,17 +19,10 @@ from operator import itemgetter
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
+from webemu.index.earlier_results import MIN_SHARE, EarlierResult
 from webemu.index.query_rows import stream_rows
-from webemu.index.signals.earlier_anchors import (
-    MIN_SHARE,
-    TABLES,
-    EarlierAnchors,
-    register_sources,
-    select_changed,
-    select_members,
-)
+from webemu.index.signals.earlier_anchors import TABLES, register_sources, select_changed, select_members
 from webemu.index.source_classes import group_by_class
 
 MAX_TEXTS_PER_PAGE = 12
@@ -150,7 +143,11 @@ FROM read_parquet('{path}') GROUP BY source_id
 """
 
 
-# Not with `pyarrow.parquet.read_table`, which imports pandas where that is installed: a second for each worker.
+# Not with pyarrow, which imports pandas where that is installed: a second for each worker.
+_SPANS = """
+CREATE TEMP TABLE spans AS
+SELECT unnest($1::BIGINT[]) AS source_id, unnest($2::BIGINT[]) AS first, unnest($3::BIGINT[]) AS last
+"""
 _OF_SPANS = """
 SELECT a.source_id, warc_record_offset, text, weight
 FROM read_parquet('{path}') a JOIN spans s
@@ -160,7 +157,7 @@ ORDER BY a.source_id, warc_record_offset, weight DESC, text
 
 
 def gather_anchors(
-    db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false", earlier: EarlierAnchors | None = None
+    db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false", earlier: EarlierResult | None = None
 ) -> dict[int, int]:
     """Write the link texts of every searchable page to a Parquet file; return a hash per source.
 
@@ -222,7 +219,7 @@ def _count_class(
     db: duckdb.DuckDBPyConnection,
     members: Sequence[int],
     pages: Mapping[int, int],
-    earlier: EarlierAnchors | None,
+    earlier: EarlierResult | None,
     values: Mapping[str, object],
 ) -> None:
     """Add the link texts of the pages of one class to the temporary table anchor_rows.
@@ -264,9 +261,8 @@ def read_anchors(path: Path, spans: Sequence[tuple[int, int, int]]) -> dict[tupl
 
     `spans` are (source id, first offset, end offset) of the pages.
     """
-    columns = (pa.array([span[part] for span in spans], pa.int64()) for part in range(3))
     with duckdb.connect() as db:
-        db.register("spans", pa.table(dict(zip(("source_id", "first", "last"), columns, strict=True))))
+        db.execute(_SPANS, [[span[part] for span in spans] for part in range(3)])
         rows = stream_rows(db, _OF_SPANS.format(path=_quote(path)))
         return {
             page: [(text, weight) for *_, text, weight in of_page]

@@ -20,7 +20,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from webemu.index.arrow_arrays import integer_array
 from webemu.index.blobs import map_file
+from webemu.index.earlier_results import MIN_SHARE, EarlierResult
 from webemu.index.query_rows import stream_rows
 
 MIN_SIMILARITY = 0.8
@@ -33,15 +35,29 @@ MAX_BAND_TEXTS = 50
 """Texts that may share a band; a band of more is a template."""
 FOLDER = "duplicates"
 """Name of the folder in a snapshot."""
+NAME = "near_bands"
+"""Name of the bands that are kept for the next build (`webemu.index.earlier_results`)."""
 _WORDS = re.compile(r"\w+")
 
+_BAND = f"array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS})"
+# Which texts share a band changes only for the bands of texts that further sources have.
+_CHANGED = f"""
+CREATE OR REPLACE TEMP TABLE near_changed AS
+SELECT DISTINCT text_hash FROM pages
+WHERE searchable AND signature IS NOT NULL AND source_id NOT IN (SELECT unnest($sources::BIGINT[]));
+CREATE OR REPLACE TEMP TABLE near_changed_band AS
+SELECT DISTINCT band, {_BAND} AS value FROM pages, range({BANDS}) bands(band)
+WHERE searchable AND signature IS NOT NULL AND text_hash IN (FROM near_changed);
+CREATE OR REPLACE TEMP TABLE near_candidate AS
+SELECT DISTINCT text_hash FROM pages, range({BANDS}) bands(band)
+WHERE searchable AND signature IS NOT NULL AND hash({_BAND}, band) IN (SELECT hash(value, band) FROM near_changed_band);
+"""
 _SIGNED = """
 CREATE OR REPLACE TEMP TABLE near_text AS
 SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
 FROM pages JOIN captures USING (source_id, warc_record_offset)
-WHERE searchable AND signature IS NOT NULL GROUP BY text_hash
+WHERE searchable AND signature IS NOT NULL AND {is_candidate} GROUP BY text_hash
 """
-_BAND = f"array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS})"
 # Grouping the bands themselves takes five times as long at a million pages. DuckDB's hash() is the same for some that
 # differ, so it only leaves out those that no other text can have; the rest are compared.
 _BANDED = f"""
@@ -55,6 +71,16 @@ WITH hashes AS (SELECT hash({_BAND}, band) AS hash FROM near_text, range({BANDS}
                 HAVING count(*) BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) <> max(domain))
 SELECT text_hash, domain, band, value FROM bands SEMI JOIN shared USING (band, value)
 """
+_UNCHANGED = """
+DELETE FROM near_band WHERE (band, value) NOT IN (SELECT (band, value) FROM near_changed_band);
+INSERT INTO near_band
+SELECT text_hash, domain, band, value FROM read_parquet('{path}') ANTI JOIN near_changed_band USING (band, value)
+"""
+_SHARE = """
+SELECT coalesce(sum(pages) FILTER (source_id IN (SELECT unnest($sources::BIGINT[]))), 0) >= {min_share} * sum(pages)
+FROM sources
+"""
+_KEEP = "COPY (FROM near_band ORDER BY ALL) TO '{path}' (FORMAT parquet)"
 _PAIRS = f"""
 WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
                FROM near_band a JOIN near_band b USING (band, value)
@@ -74,53 +100,74 @@ WITH chosen AS (SELECT text_hash, min(rowid) AS row FROM pages
 SELECT one, other, a.text, b.text FROM alike JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
 ORDER BY one, other
 """
-_CLUSTERS = """
-CREATE OR REPLACE TEMP TABLE cluster_of AS
-SELECT text_hash, coalesce(leader, text_hash) AS cluster
-FROM (SELECT DISTINCT text_hash FROM pages) LEFT JOIN led_by USING (text_hash)
-"""
 MEMBERS = """
-SELECT cluster, doc FROM (
-  SELECT cluster, doc FROM pages p JOIN cluster_of USING (text_hash)
-  LEFT JOIN doc_of d USING (source_id, warc_record_offset)
-  WHERE searchable QUALIFY count(*) OVER (PARTITION BY cluster) > 1)
-WHERE doc IS NOT NULL ORDER BY cluster, doc
+WITH clustered AS (SELECT coalesce(leader, text_hash) AS cluster, source_id, warc_record_offset
+                   FROM pages LEFT JOIN led_by USING (text_hash) WHERE searchable),
+     repeated AS (SELECT cluster FROM clustered GROUP BY cluster HAVING count(*) > 1)
+SELECT cluster, doc FROM clustered SEMI JOIN repeated USING (cluster) JOIN doc_of USING (source_id, warc_record_offset)
+ORDER BY cluster, doc
 """
-"""Query of the rows for `write_members`. It needs the temporary tables of `resolve.sql` and of `write_clusters`."""
+"""Query of the rows for `write_members`. It needs the temporary tables of `resolve.sql` and of `write_leaders`."""
 
 
-def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
-    """Fill the temporary table cluster_of(text_hash, cluster): the text hash of each text's leader, mostly its own."""
-    fill_bands(db)
+def write_leaders(
+    db: duckdb.DuckDBPyConnection, earlier: EarlierResult | None = None, keep: Path | None = None
+) -> None:
+    """Fill the temporary table led_by(text_hash, leader) with the texts that nearly duplicate another, their leader.
+
+    - earlier: the bands of some of the sources, as they were kept
+    - keep: file to write the bands of all sources to
+    """
+    fill_bands(db, earlier)
+    if keep is not None:
+        db.execute(_KEEP.format(path=_quote(keep)))
     pairs = [
         (first, second)
         for first, second, a, b in stream_rows(db, _PAIRS, 1000)
         if estimate_similarity(a, b) >= MIN_SIMILARITY
     ]
     db.execute("DROP TABLE near_band")
-    _register_pairs(db, "alike", ("one", "other"), pairs)
+    _create_pairs(db, "alike", ("one", "other"), pairs)
     leaders = assign_cluster_leaders(
         [(first, second) for first, second, a, b in stream_rows(db, _TEXTS, 1000) if is_word_subset(a, b)]
     )
-    _register_pairs(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
-    db.execute(_CLUSTERS)
-    for name in ("alike", "led_by"):
-        db.unregister(name)
+    _create_pairs(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
+    db.execute("DROP TABLE alike")
 
 
-def fill_bands(db: duckdb.DuckDBPyConnection) -> None:
-    """Fill the temporary table near_band(text_hash, domain, band, value): bands that texts of two domains share."""
-    db.execute(_SIGNED)
-    db.execute(_BANDED)
+def fill_bands(db: duckdb.DuckDBPyConnection, earlier: EarlierResult | None = None) -> None:
+    """Fill the temporary table near_band(text_hash, domain, band, value): bands that texts of two domains share.
+
+    `earlier` are the bands of some of the sources.
+    """
+    sources = list(earlier.sources) if earlier else []
+    if earlier and db.execute(_SHARE.format(min_share=MIN_SHARE), {"sources": sources}).fetchall() == [(True,)]:
+        changed, *candidates = _CHANGED.split(";")
+        db.execute(changed, {"sources": sources})
+        for statement in candidates[:-1]:
+            db.execute(statement)
+        db.execute(_SIGNED.format(is_candidate="text_hash IN (FROM near_candidate)"))
+        db.execute(_BANDED)
+        db.execute(_UNCHANGED.format(path=_quote(earlier.path)))
+        db.execute("DROP TABLE near_changed; DROP TABLE near_changed_band; DROP TABLE near_candidate")
+    else:
+        db.execute(_SIGNED.format(is_candidate="true"))
+        db.execute(_BANDED)
     db.execute("DROP TABLE near_text")
 
 
-def _register_pairs(
+def _quote(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def _create_pairs(
     db: duckdb.DuckDBPyConnection, name: str, columns: tuple[str, str], rows: list[tuple[int, int]]
 ) -> None:
-    """Register pairs of integers as a table with two columns."""
-    values = (pa.array([row[column] for row in rows], pa.int64()) for column in range(2))
-    db.register(name, pa.table(dict(zip(columns, values, strict=True))))
+    """Create a temporary table of pairs of integers."""
+    values = (integer_array([row[column] for row in rows]) for column in range(2))
+    db.register("pairs_read", pa.table(dict(zip(columns, values, strict=True))))
+    db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM pairs_read")
+    db.unregister("pairs_read")
 
 
 def estimate_similarity(first: bytes, second: bytes) -> float:

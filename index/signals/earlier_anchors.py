@@ -1,4 +1,4 @@
-"""Keeps the link texts of the last build, so that the next one counts only those anew that further sources change.
+"""Finds the pages whose link texts further sources change: those of the last build are true of all others.
 
 Further sources change the texts of a page in three ways: they link to it, they change which page a link leads to (the
 page or a redirect to it is new), or one of their domains gives a text to more targets, which divides its vote.
@@ -7,62 +7,14 @@ page or a redirect to it is new), or one of their domains gives a text to more t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import duckdb
 
-from webemu.index.digests import find_damage, hash_file
 from webemu.index.signals.linked_hosts import RAW_HOST_SQL
 
-FILE = "link_texts.parquet"
-"""Name of the kept file in a collection folder."""
-_DESCRIPTION = "link_texts.json"
-MIN_SHARE = 0.75
-"""Share of all pages of which one part must be for the rest to be counted apart: else counting all costs less."""
-
-
-class EarlierAnchors(NamedTuple):
-    """Link texts that were counted when there were fewer sources."""
-
-    path: Path
-    sources: frozenset[int]
-
-
-def keep_anchors(collection: Path, path: Path, builder: str, contents: Mapping[int, int]) -> None:
-    """Move a file of link texts to where the next build finds it.
-
-    - builder: hash of the code that counted
-    - contents: `content_hash` of the catalog by source
-    """
-    values = {"builder": builder, "hash": f"{hash_file(path):016x}", "sources": list(contents.items())}
-    description = path.with_suffix(".json")
-    description.write_text(json.dumps(values))
-    path.replace(collection / FILE)  # killed in between, the two do not match, and all is counted anew
-    description.replace(collection / _DESCRIPTION)
-
-
-def find_earlier_anchors(collection: Path, builder: str, contents: Mapping[int, int]) -> EarlierAnchors | None:
-    """Return the kept link texts if they are intact and of some of these sources; the arguments are as above."""
-    try:
-        values = json.loads((collection / _DESCRIPTION).read_text())
-        sources = {int(source): int(content) for source, content in values["sources"]}
-        is_usable = values["builder"] == builder and not find_damage(collection, {FILE: str(values["hash"])})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if not sources or not is_usable or any(contents.get(source) != content for source, content in sources.items()):
-        return None
-    return EarlierAnchors(collection / FILE, frozenset(sources))
-
-
-def delete_obsolete_anchors(collection: Path, builder: str, contents: Mapping[int, int]) -> None:
-    """Delete kept link texts that no build can use: they may hold those of captures that were removed since."""
-    if find_earlier_anchors(collection, builder, contents) is None:
-        for name in (FILE, _DESCRIPTION):
-            (collection / name).unlink(missing_ok=True)
-
+NAME = "link_texts"
+"""Name of the kept result (`webemu.index.earlier_results`)."""
 
 _RAW_HOST = RAW_HOST_SQL.format(url="url")
 # URLs of one loose form are of one host, so that the form, which is dear, is made of the URLs of few hosts only. Hosts
@@ -128,9 +80,12 @@ SELECT DISTINCT anchor_loose(url) AS key FROM pages WHERE searchable AND source_
 # All pages of a key: which of them a link leads to depends on the others.
 _PAGES_OF_KEYS = """
 CREATE OR REPLACE TEMP TABLE anchor_hosts AS SELECT '*' AS host UNION SELECT split_part(key, '/', 1) FROM anchor_keys;
+CREATE OR REPLACE TEMP TABLE anchor_page_hosts AS
+SELECT raw FROM (SELECT DISTINCT anchor_raw_host(url) AS raw FROM pages)
+WHERE anchor_plain_host(raw) IN (SELECT host FROM anchor_hosts);
 CREATE OR REPLACE TEMP TABLE anchor_recounted AS
 SELECT DISTINCT url FROM pages
-WHERE searchable AND anchor_plain_host(anchor_raw_host(url)) IN (SELECT host FROM anchor_hosts)
+WHERE searchable AND anchor_raw_host(url) IN (SELECT raw FROM anchor_page_hosts)
   AND anchor_loose(url) IN (SELECT key FROM anchor_keys);
 CREATE OR REPLACE TEMP TABLE anchor_keys AS SELECT DISTINCT anchor_loose(url) AS key FROM anchor_recounted;
 CREATE OR REPLACE TEMP TABLE anchor_changed (target VARCHAR);
@@ -156,7 +111,7 @@ WHERE target NOT IN (SELECT target FROM anchor_changed)
 """
 TABLES = (
     *("earlier", "members", "raw_hosts", "hosts", "keys", "linking"),
-    *("given", "changed", "moving", "wanted", "near", "recounted", "needed"),
+    *("given", "changed", "moving", "wanted", "near", "page_hosts", "recounted", "needed"),
 )
 """Temporary tables of a count, without their prefix."""
 

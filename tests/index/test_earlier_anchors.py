@@ -11,17 +11,11 @@ import pytest
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.index import snapshot as snapshots
 from webemu.index import source_classes
+from webemu.index.earlier_results import EarlierResult
 from webemu.index.manifest import current_id, read_manifest
 from webemu.index.signals import anchors
 from webemu.index.signals.anchors import gather_anchors
-from webemu.index.signals.earlier_anchors import (
-    FILE,
-    EarlierAnchors,
-    find_earlier_anchors,
-    keep_anchors,
-    register_sources,
-    select_changed,
-)
+from webemu.index.signals.earlier_anchors import NAME, register_sources, select_changed
 from webemu.index.signals.linked_hosts import list_linked_hosts
 
 HOSTS = ("a.org", "www.a.org", "WWW2.A.org", "b.net", "sub.b.net", "c.com", "")
@@ -109,7 +103,7 @@ def test_texts_built_upon_earlier_ones_are_those_of_all(
         earlier = tmp_path / f"earlier{number}"
         gather_anchors(restrict(db, sources), earlier, leave_out)
         grown = tmp_path / f"grown{number}"
-        assert gather_anchors(db, grown, leave_out, EarlierAnchors(earlier, frozenset(sources))) == expected
+        assert gather_anchors(db, grown, leave_out, EarlierResult(earlier, frozenset(sources))) == expected
         assert pq.read_table(grown).to_pylist() == pq.read_table(tmp_path / "whole").to_pylist()
 
 
@@ -136,28 +130,6 @@ def test_only_pages_that_may_change_are_counted_again(tmp_path: Path) -> None:
     assert needed == [(1, "part 6")]
 
 
-def test_kept_texts_are_used_only_for_what_they_were_counted_from(tmp_path: Path) -> None:
-    def keep() -> Path:
-        path = tmp_path / ".anchors.1.parquet"
-        path.write_bytes(b"rows")
-        keep_anchors(tmp_path, path, "code", {1: 10, 2: -20})
-        assert not path.exists()
-        return tmp_path / FILE
-
-    kept_file = keep()
-    grown = {1: 10, 2: -20, 3: 30}
-    assert find_earlier_anchors(tmp_path, "code", grown) == EarlierAnchors(kept_file, frozenset((1, 2)))
-    assert find_earlier_anchors(tmp_path, "other code", grown) is None
-    assert find_earlier_anchors(tmp_path, "code", {1: 10, 2: -21, 3: 30}) is None
-    assert find_earlier_anchors(tmp_path, "code", {1: 10, 3: 30}) is None
-    kept_file.write_bytes(b"ROWS")
-    assert find_earlier_anchors(tmp_path, "code", grown) is None
-    keep()
-    (tmp_path / "link_texts.json").write_text("[]")
-    assert find_earlier_anchors(tmp_path, "code", grown) is None
-    assert find_earlier_anchors(tmp_path / "none", "code", grown) is None
-
-
 def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recounts: list[int] = []
 
@@ -181,11 +153,11 @@ def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monk
     for file in files:
         ingest(tmp_path / "grown", file)
     assert recounts == [1]
-    monkeypatch.setattr(snapshots, "find_earlier_anchors", lambda *_: None)
+    monkeypatch.setattr(snapshots, "find_earlier_result", lambda *_: None)
     ingest(tmp_path / "whole", *files)
     assert recounts == [1]
     assert current_id(tmp_path / "grown") == current_id(tmp_path / "whole")
-    rows = [pq.read_table(tmp_path / name / FILE).to_pylist() for name in ("grown", "whole")]
+    rows = [pq.read_table(tmp_path / name / f"{NAME}.parquet").to_pylist() for name in ("grown", "whole")]
     assert rows[0] == rows[1]
     assert any(row["text"] == "the third of them" for row in rows[0])
 

@@ -190,12 +190,15 @@ def test_purging_without_a_new_snapshot_leaves_nothing_that_builds_kept(tmp_path
     ingest(collection, write(tmp_path / "a.warc.gz", pages))
 
     def find_traces() -> list[str]:
-        traces = [path.name for path in collection.glob("link_texts.*")]
+        traces = [path.name for path in collection.glob("*.parquet")] + [
+            path.name for path in collection.glob("*.json")
+        ]
         with Catalog(collection, read_only=True) as catalog:
             hosts = catalog.db.execute("SELECT DISTINCT host FROM linked_hosts WHERE host IS NOT NULL").fetchall()
         return sorted([*traces, *(host for (host,) in hosts)])
 
-    assert find_traces() == ["link_texts.json", "link_texts.parquet", "quibble.example"]
+    files = ["link_texts.json", "link_texts.parquet", "near_bands.json", "near_bands.parquet"]
+    assert find_traces() == [*files, "quibble.example"]
     rules = rules_of(("host", removed_host))
     remove(collection, rules.rules)
     purge(collection, rules)

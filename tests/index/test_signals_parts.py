@@ -1,6 +1,7 @@
 """The formulas of the signals, each on values of its own, and the files that hold them."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 from random import Random
 
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from webemu.index.columns import Columns, write_columns
+from webemu.index.earlier_results import EarlierResult
+from webemu.index.page_columns import write_batches
 from webemu.index.signals import duplicates, hosts
 from webemu.index.signals.linked_hosts import list_linked_hosts
 from webemu.index.signals.quality import QUALITY
@@ -157,11 +160,32 @@ def test_centrality_counts_near_links_more() -> None:
     assert hosts.normalize_centrality([0.0, 3.0, 1.0, 1.0]) == [0, 1, 0.5, 0.5]
 
 
+def test_centrality_is_the_sum_of_reciprocal_distances() -> None:
+    names = [f"host{number}.org" for number in range(120)]
+    choose = Random(4)
+    links = sorted({(a, b) for a, b in ((choose.randrange(120), choose.randrange(120)) for _ in range(200)) if a != b})
+    graph: dict[int, list[int]] = {}
+    for a, b in links:
+        graph.setdefault(a, []).append(b)
+    expected = [0.0] * len(names)
+    for start in range(len(names)):
+        distances, waiting = {start: 0}, [start]
+        for host in waiting:
+            for target in graph.get(host, ()):
+                if target not in distances:
+                    distances[target] = distances[host] + 1
+                    waiting.append(target)
+        for host, distance in distances.items():
+            expected[host] += 1 / distance if distance else 0
+    assert hosts.compute_centralities(names, links) == pytest.approx(expected)
+    assert min(expected) == 0 < 20 < max(expected)  # some are reached by none, some by many
+
+
 def test_a_large_graph_is_walked_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"host{number}.org" for number in range(50)]
     links = [(number, (number + step) % 50) for number in range(50) for step in (1, 7)]
     exact = hosts.compute_centralities(names, links)
-    monkeypatch.setattr(hosts, "MAX_TRAVERSALS", 1500)
+    monkeypatch.setattr(hosts, "MAX_REACHED", 750)
     sampled = hosts.compute_centralities(names, links)
     assert sampled != exact
     assert sampled == hosts.compute_centralities(names, links)
@@ -197,6 +221,48 @@ def test_texts_are_compared_that_share_a_band() -> None:
     assert 0 < len(shared) < len(signatures) * duplicates.BANDS
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_bands_built_upon_earlier_ones_are_those_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    random = Random(seed)
+    monkeypatch.setattr(duplicates, "MIN_SHARE", random.choice((0, 0.75)))
+    monkeypatch.setattr(duplicates, "_BANDED", duplicates._BANDED.replace("AND 50 ", "AND 4 "))
+    bands = [random.randbytes(duplicates.ROWS) for _ in range(400)]
+    signatures = [b"".join(random.choices(bands, k=duplicates.BANDS)) for _ in range(40)] + [None]
+    pages = [
+        (random.randrange(6), number, text, signatures[text % 41], random.random() < 0.9)
+        for number, text in enumerate(random.choices(range(60), k=90))
+    ]
+    domains = [random.choice(["a.net", "b.net", "c.net", None]) for _ in pages]
+
+    def count(sources: Collection[int], earlier: EarlierResult | None, keep: Path) -> list[tuple[object, ...]]:
+        db = duckdb.connect()
+        db.execute("CREATE TABLE sources AS SELECT unnest($1::BIGINT[]) AS source_id, 10 AS pages", [list(sources)])
+        db.execute("CREATE TABLE captures (source_id INT, warc_record_offset INT, url_host_registered_domain VARCHAR)")
+        db.execute(
+            "CREATE TABLE pages (source_id INT, warc_record_offset INT, text_hash INT, signature BLOB, searchable BOOL)"
+        )
+        for page, domain in zip(pages, domains, strict=True):
+            if page[0] in sources:
+                db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", page)
+                db.execute("INSERT INTO captures VALUES (?, ?, ?)", [*page[:2], domain])
+        duplicates.fill_bands(db, earlier)
+        db.execute(duplicates._KEEP.format(path=keep))
+        return db.execute("SELECT text_hash, domain, band, value FROM near_band ORDER BY ALL").fetchall()
+
+    expected = count(range(6), None, tmp_path / "whole.parquet")
+    assert len(expected) > 20
+    for earlier_sources in ([0], [0, 1, 2, 3, 4], [1, 2, 3, 5], range(6)):
+        kept_file = tmp_path / "earlier.parquet"
+        before = count(earlier_sources, None, kept_file)
+        assert (before == expected) == (len(earlier_sources) == 6)
+        assert (
+            count(range(6), EarlierResult(kept_file, frozenset(earlier_sources)), tmp_path / "again.parquet")
+            == expected
+        )
+
+
 def test_links_with_a_port_or_www_are_of_the_host() -> None:
     db = duckdb.connect()
     db.execute("CREATE TABLE captures (source_id INT, warc_record_offset INT, url_host_name VARCHAR, "
@@ -221,25 +287,37 @@ def test_links_with_a_port_or_www_are_of_the_host() -> None:
     ]  # fmt: skip
 
 
-def test_columns_hold_what_was_written_in_batches(tmp_path: Path) -> None:
+def test_columns_hold_those_of_the_shards_and_what_was_written_in_batches(tmp_path: Path) -> None:
+    numbers = [2**32 - 1, 0, 1]
     table = pa.table({
         "since": pa.array([5, -6, 7], pa.int64()),
-        "until": pa.array([2**62, 0, 9], pa.int64()),
         "day": pa.array([1, -2, 3], pa.int32()),
-        "domain": pa.array([2**32 - 1, 0, 1], pa.uint32()),
-        "cluster": pa.array([-(2**63), 2**63 - 1, 0], pa.int64()),
-        "order": pa.array([2, 2**32 - 1, 0], pa.uint32()),
-        "host": pa.array([0, 0.5, 1], pa.float32()),
+        "domain": pa.array(numbers, pa.uint32()),
         "address": pa.array([0.25, 0, 1], pa.float32()),
         "quality": pa.array([1, 0.125, 0], pa.float32()),
     })  # fmt: skip
-    # Slices of one batch: their values begin inside its memory.
     [batch] = table.to_batches()
-    write_columns(tmp_path / "columns", [batch.slice(0, 1), batch.slice(1, 2)])
+    shards = [tmp_path / "0", tmp_path / "1"]
+    write_batches(shards[0], [batch.slice(0, 2)])
+    write_batches(shards[1], [batch.slice(2, 1)])
+    table = pa.table({
+        "until": pa.array([2**62, 0, 9], pa.int64()),
+        "cluster": pa.array([-(2**63), 2**63 - 1, 0], pa.int64()),
+        "order": pa.array([2, 2**32 - 1, 0], pa.uint32()),
+        "host": pa.array([0, 0.5, 1], pa.float32()),
+    })  # fmt: skip
+    # Slices of one batch: their values begin inside its memory. Neither ends where a shard does.
+    [batch] = table.to_batches()
+    write_columns(tmp_path / "columns", shards, [batch.slice(0, 1), batch.slice(1, 2)])
     columns = Columns(tmp_path / "columns")
     assert {name: list(getattr(columns, name)) for name in table.column_names} == table.to_pydict()
-    write_columns(tmp_path / "empty", [])
+    assert (list(columns.since), list(columns.day)) == ([5, -6, 7], [1, -2, 3])
+    assert (list(columns.address), list(columns.quality)) == ([0.25, 0, 1], [1, 0.125, 0])
+    assert list(columns.domain) == numbers
+    write_columns(tmp_path / "empty", [], [])
     assert list(Columns(tmp_path / "empty").until) == []
-    without_a_day = batch.set_column(2, "day", pa.array([1, None, 3], pa.int32()))
+    with pytest.raises(ValueError, match="columns of 3 pages, and the catalog has 1"):
+        write_columns(tmp_path / "fewer", shards, [batch.slice(0, 1)])
+    without_a_host = batch.set_column(3, "host", pa.array([1, None, 0], pa.float32()))
     with pytest.raises(ValueError, match="1 values of a column are null"):
-        write_columns(tmp_path / "null", [without_a_day])
+        write_columns(tmp_path / "null", shards, [without_a_host])
