@@ -133,7 +133,7 @@ def find_places(passages: Sequence[Passage], answer: str) -> list[int]:
     """
     places: list[int] = []
     for number, passage in enumerate(passages):
-        if states(passage.normal, answer) or _is_cut(passages, number, answer):
+        if passage.normal and (states(passage.normal, answer) or _is_cut(passages, number, answer)):
             places.append(number)
             if len(places) == MAX_PLACES:
                 break
@@ -354,7 +354,8 @@ def _is_cut(passages: Sequence[Passage], number: int, answer: str) -> bool:
     passage, following = passages[number], passages[number + 1]
     if passage.block != following.block or states(following.normal, answer):
         return False
-    return states(f"{passage.normal[-len(answer) :]} {following.normal[: len(answer)]}", answer)
+    reach = len(answer) + 2  # a letter more than a possessive, so that a longer word is not cut to the answer
+    return states(f"{passage.normal[-reach:]} {following.normal[:reach]}", answer)
 
 
 def _window(passages: Sequence[Passage], place: int) -> str:

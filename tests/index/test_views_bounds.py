@@ -1,11 +1,11 @@
 """Pages made to be slow: every view of them takes about a second of processor at most, and says what it leaves out."""
 
-import time
 from collections.abc import Callable
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from tests.processor_time import limited
 from webemu.index.html_select import images, link_targets, select_elements
 from webemu.index.markup import MAX_NESTED, MAX_TAGS, flatten_nesting, limit_markup
 from webemu.index.views import render_links, render_markdown
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 URL = "http://x.example/d/page"
 LIMIT = 8
-"""CPU time of a view, in times of `count_words`: slow machines take as much longer for both."""
+"""Processor time of a view, in times of the fixed work of `limited`."""
 MANY = 250_000
 FORMATS = "".join(f"<b id={n}>" for n in range(300))
 
@@ -45,16 +45,6 @@ PAGES = {
 }
 
 
-def cpu(make: Callable[[], object]) -> float:
-    started = time.process_time()
-    make()
-    return time.process_time() - started
-
-
-def count_words() -> int:
-    return len({str(number) for number in range(1_000_000)})
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_no_view_takes_long(name: str) -> None:
     html = PAGES[name]
@@ -68,9 +58,9 @@ def test_no_view_takes_long(name: str) -> None:
         "pictures": lambda: images(html, URL),
         "narrowed": lambda: select_elements(html, ["p", "a"], ["b", "nav"]),
     }
-    limit = LIMIT * cpu(count_words)
-    slow = {view: seconds for view, make in views.items() if (seconds := cpu(make)) > limit}
-    assert slow == {}
+    for view, make in views.items():
+        with limited(LIMIT, view):
+            make()
 
 
 def test_what_is_left_out_is_said() -> None:

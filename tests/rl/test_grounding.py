@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from tests.processor_time import limited
 from tests.rl.worlds import World
 from webemu.agent_client import Client
 from webemu.rl import probe
 from webemu.rl.environment import Episode
 from webemu.rl.gates import contains_answer
-from webemu.rl.grounding import bears, claim_of
+from webemu.rl.grounding import bears, claim_of, find_places
 from webemu.rl.ledger import Request
+from webemu.rl.passages import split_passages
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import SHORT
 from webemu.rl.swap import WordSwap
@@ -279,6 +280,22 @@ HOSTILE = {
 def test_a_hostile_page_costs_a_bounded_time(name: str) -> None:
     claim = claim_of("Who founded Lumura Group in 1990?", ("Tito Salardo", "1990"))
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
-    start = time.process_time()
-    assert not bears(text, "Page", claim)
-    assert time.process_time() - start < 10
+    with limited(40):
+        assert not bears(text, "Page", claim)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("It was written by J. D. Tito. Salardo lived there.", [0]),
+        ("It was Tito. Salardos house.", [0]),
+        ("It was Tito. Salardon lived there.", []),
+        ("It was Tito. Salardosa lived there.", []),
+        ("It was quick. Tito Salardon lived there.", []),
+        ("It was quick. Tito Salardosa lived there.", []),
+        ("It was Bertito. Salardo lived there.", []),
+        ("It was quick. Tito Salardo lived there.", [1]),
+    ],
+)
+def test_an_answer_across_two_sentences_is_stated_in_whole_words(text: str, places: list[int]) -> None:
+    assert find_places(split_passages(text), "tito salardo") == places

@@ -104,7 +104,7 @@ def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.
         episode, start = Episode(client, Limits(retries=1000)), time.monotonic()
         episode.reset(world.tasks[0])
         assert episode.masked
-        assert time.monotonic() - start < 10
+        assert time.monotonic() - start < 100  # a thousand retries would take 400 s
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)

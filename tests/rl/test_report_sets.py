@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TypedDict
 
 import pytest
 
+from tests.processor_time import limited
 from webemu.rl.ledger import Request
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import LONG
@@ -110,18 +110,15 @@ HOSTILE = {
     "digits": "1" * 20_000, "numbers": "two hundred " * 1_600, "clauses": ("Otto Rahn, " * 10 + "built [1]. ") * 150,
     "dates": "4 March 1931 to " * 1_200, "headings": "# Mill\n" * 2_800, "superscripts": "a¹" * 10_000,
 }  # fmt: skip
-MAX_SECONDS = 10
-"""Far more than a report takes (half a second), for machines that are busy."""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_costs_little(name: str) -> None:
-    start = time.monotonic()
-    record = record_of({"web": "mill", "report": HOSTILE[name]})
-    assert LONG.score(record).reward == 0
-    page = replace(record_of(HONEST[0]), parts_by_page=dict.fromkeys(record.parts_by_page, (HOSTILE[name],)))
-    assert LONG.score(page).reward == 0
-    assert time.monotonic() - start < MAX_SECONDS
+    with limited(20):
+        record = record_of({"web": "mill", "report": HOSTILE[name]})
+        assert LONG.score(record).reward == 0
+        page = replace(record_of(HONEST[0]), parts_by_page=dict.fromkeys(record.parts_by_page, (HOSTILE[name],)))
+        assert LONG.score(page).reward == 0
 
 
 @pytest.mark.parametrize("row", HONEST + ATTACKS, ids=lambda row: row["id"])

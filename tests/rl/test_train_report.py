@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -475,9 +474,7 @@ def test_an_open_page_follows_the_run(browser: Browser, live: ReportServer) -> N
     expect(page.locator(".head span").last).to_have_text("step 31")
     live.shutdown()
     live.socket.close()
-    start = time.monotonic()
     expect(page.locator("#live")).to_contain_text("does not answer", timeout=15_000)
-    assert time.monotonic() - start < 15
     assert [line for line in messages if "ERR_CONNECTION" not in line] == []
 
 
