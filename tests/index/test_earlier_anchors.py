@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
+from tests.seeds import few_of
 from webemu.index import snapshot as snapshots
 from webemu.index import source_classes
 from webemu.index.earlier_results import EarlierResult
@@ -87,7 +88,7 @@ def restrict(db: duckdb.DuckDBPyConnection, sources: list[int]) -> duckdb.DuckDB
     return part
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_of(20, 5))
 def test_texts_built_upon_earlier_ones_are_those_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -162,7 +163,7 @@ def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monk
     assert any(row["text"] == "the third of them" for row in rows[0])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few_of(6, 2))
 def test_texts_of_a_class_are_those_of_a_catalog_without_smaller_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
