@@ -22,15 +22,30 @@ class EarlierResult(NamedTuple):
 
     path: Path
     sources: frozenset[int]
+    hashes: Mapping[int, int]
+    """Hash of what it says of each source; of none if they were not kept."""
 
 
-def keep_result(collection: Path, name: str, path: Path, builder: str, contents: Mapping[int, int]) -> None:
+def keep_result(
+    collection: Path,
+    name: str,
+    path: Path,
+    builder: str,
+    contents: Mapping[int, int],
+    hashes: Mapping[int, int] | None = None,
+) -> None:
     """Move a file to where the next build finds it by this name.
 
     - builder: hash of the code that made it
     - contents: `content_hash` of the catalog by source
+    - hashes: hash of what the file says of each source
     """
-    values = {"builder": builder, "hash": f"{hash_file(path):016x}", "sources": list(contents.items())}
+    values = {
+        "builder": builder,
+        "hash": f"{hash_file(path):016x}",
+        "sources": list(contents.items()),
+        "hashes": list((hashes or {}).items()),
+    }
     description = path.with_suffix(".json")
     description.write_text(json.dumps(values))
     path.replace(_file_of(collection, name))  # killed in between, the two do not match, and all is counted anew
@@ -43,12 +58,13 @@ def find_earlier_result(collection: Path, name: str, builder: str, contents: Map
     try:
         values = json.loads(file.with_suffix(".json").read_text())
         sources = {int(source): int(content) for source, content in values["sources"]}
+        hashes = {int(source): int(value) for source, value in values["hashes"]}
         is_usable = values["builder"] == builder and not find_damage(collection, {file.name: str(values["hash"])})
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if not sources or not is_usable or any(contents.get(source) != content for source, content in sources.items()):
         return None
-    return EarlierResult(file, frozenset(sources))
+    return EarlierResult(file, frozenset(sources), hashes)
 
 
 def delete_obsolete_result(collection: Path, name: str, builder: str, contents: Mapping[int, int]) -> None:

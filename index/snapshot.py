@@ -34,7 +34,6 @@ from webemu.index.manifest import FORMAT, Manifest, hash_contents, read_manifest
 from webemu.index.page_columns import FOLDER as PAGE_COLUMNS_FOLDER
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
-from webemu.index.query_rows import stream_rows
 from webemu.index.rank import Weights
 from webemu.index.removal.rules import read_rules
 from webemu.index.removal.sweep import REASON as REMOVED
@@ -154,7 +153,8 @@ def build_snapshot(
         counts = count_catalog(collection, anchors, held_out_sql("c.url") if hold_out else "false")
         snapshot = build_from_counts(BuildInputs(collection, collection, anchors, weights), counts, workers, progress)
         if not hold_out:
-            keep_result(collection, LINK_TEXTS, anchors, hash_sources(SHARD_SOURCES), counts.source_contents())
+            links = {source: of_links for source, (_, of_links) in counts.contents.items()}
+            keep_result(collection, LINK_TEXTS, anchors, hash_sources(SHARD_SOURCES), counts.source_contents(), links)
     finally:
         anchors.unlink(missing_ok=True)
     set_current(collection, snapshot)
@@ -220,6 +220,15 @@ def _make_distinct(names: list[str]) -> tuple[str, ...]:
 
 
 _FILES = "SELECT coalesce(copy, path) FROM sources ORDER BY source_id"
+_FILE_OF = """
+CREATE TEMP TABLE file_of AS
+SELECT source_id, (row_number() OVER (ORDER BY source_id) - 1)::INTEGER AS file FROM sources
+"""
+_SHARD_OF = """
+CREATE TEMP TABLE shard_of AS
+SELECT unnest($1::BIGINT[]) AS source_id, unnest($2::BIGINT[]) AS first, unnest($3::BIGINT[]) AS last,
+       unnest($4::INTEGER[]) AS shard, unnest($5::BIGINT[]) AS base
+"""
 _ARCHIVES = """
 SELECT coalesce(copy, name), coalesce(min(crawl), ''), coalesce(floor(epoch(min(fetch_time)))::BIGINT, 0),
        coalesce(floor(epoch(max(fetch_time)))::BIGINT, -1)
@@ -299,7 +308,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards
         _find_leaders(catalog.db, inputs, contents)
         page_columns = [home / PAGE_COLUMNS_FOLDER for home in homes]
         write_columns(temporary / "columns", page_columns, catalog.db.sql(_COLUMNS).to_arrow_reader(100_000))
-        write_members(temporary / DUPLICATES_FOLDER, stream_rows(catalog.db, MEMBERS))
+        write_members(temporary / DUPLICATES_FOLDER, catalog.db.sql(MEMBERS).to_arrow_reader(100_000))
         docs = query_docs(catalog.db, list(contents))
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         redacted = tuple(number for (number,) in catalog.db.execute(_REDACTED).fetchall())
@@ -359,16 +368,14 @@ def _resolve_captures(
     earlier: EarlierLookup | None,
 ) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
-    db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, first BIGINT, last BIGINT, shard INTEGER, base BIGINT)")
-    for number, (shard, base) in enumerate(zip(shards_built, bases, strict=True)):
-        for span in shard.spans:
-            db.execute("INSERT INTO shard_of VALUES (?, ?, ?, ?, ?)", [*span, number, base])
-    paths: list[str] = []
-    db.execute("CREATE TEMP TABLE file_of (source_id BIGINT, file INTEGER)")
-    rows = db.execute("SELECT source_id, coalesce(copy, path) FROM sources ORDER BY source_id").fetchall()
-    for number, (source, path) in enumerate(rows):
-        db.execute("INSERT INTO file_of VALUES (?, ?)", [source, number])
-        paths.append(path)
+    rows = [
+        (*span, number, base)
+        for number, (shard, base) in enumerate(zip(shards_built, bases, strict=True))
+        for span in shard.spans
+    ]
+    db.execute(_SHARD_OF, [[row[column] for row in rows] for column in range(5)])
+    db.execute(_FILE_OF)
+    paths = [path for (path,) in db.execute(_FILES).fetchall()]
     db.execute(f"CREATE OR REPLACE TEMP MACRO is_inside(url) AS {partition.membership_sql('url')}")
     write_touched(db, earlier)
     db.execute(files("webemu.index").joinpath("resolve.sql").read_text())
@@ -377,7 +384,9 @@ def _resolve_captures(
 
 
 _COLUMNS = f"""
-WITH captured_again AS (SELECT searchable, url FROM pages GROUP BY ALL HAVING count(*) > 1),
+WITH host_of AS (SELECT url_host_name, host FROM (SELECT DISTINCT url_host_name FROM captures)
+                 JOIN host_prior ON name = {HOST_NAME_SQL}),
+     captured_again AS (SELECT searchable, url FROM pages GROUP BY ALL HAVING count(*) > 1),
      ended AS (
   SELECT p.source_id, p.warc_record_offset,
          lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
@@ -389,9 +398,9 @@ WITH captured_again AS (SELECT searchable, url FROM pages GROUP BY ALL HAVING co
          row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS rank
   FROM pages p JOIN captures c USING (source_id, warc_record_offset))
 SELECT CASE WHEN p.searchable THEN coalesce(until, {FOREVER}) ELSE 0 END::BIGINT AS until,
-       coalesce(leader, text_hash) AS cluster, rank::UINTEGER AS "order", coalesce(h.host, 0)::FLOAT AS host
+       coalesce(leader, text_hash) AS cluster, rank::UINTEGER AS "order", coalesce(host, 0)::FLOAT AS host
 FROM ordered p JOIN doc_of d USING (source_id, warc_record_offset) LEFT JOIN ended USING (source_id, warc_record_offset)
-LEFT JOIN led_by USING (text_hash) LEFT JOIN host_prior h ON h.name = {HOST_NAME_SQL}
+LEFT JOIN led_by USING (text_hash) LEFT JOIN host_of USING (url_host_name)
 ORDER BY d.doc
 """
 """Query of the rows for `write_columns`. The number of a URL is its rank over all partitions, so that it means the same

@@ -119,9 +119,10 @@ QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {p
 """
 _ROWS = """
 INSERT INTO anchor_rows
+WITH counted AS MATERIALIZED (SELECT source_id, warc_record_offset, url FROM pages
+                              WHERE searchable AND {is_counted} AND source_id IN (FROM anchor_members))
 SELECT source_id, warc_record_offset, t.text, weight
-FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN pages ON md5_number_lower(url) = page
-WHERE searchable AND weight > 0 AND source_id IN (FROM anchor_members)
+FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN counted ON md5_number_lower(url) = page WHERE weight > 0
 """
 _EARLIER_ROWS = """
 INSERT INTO anchor_rows
@@ -137,9 +138,14 @@ TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
 """
 
 
+_RECOUNTED_SOURCES = """
+INSERT INTO anchor_recounted_sources
+SELECT DISTINCT source_id FROM pages WHERE url IN (SELECT url FROM anchor_recounted)
+"""
+_ALL_MEMBERS = "INSERT INTO anchor_recounted_sources FROM anchor_members"
 _CONTENTS = """
 SELECT source_id, bit_xor(md5_number_lower(concat_ws(chr(10), warc_record_offset, weight, text)))
-FROM read_parquet('{path}') GROUP BY source_id
+FROM read_parquet('{path}') WHERE source_id IN (FROM anchor_recounted_sources) GROUP BY source_id
 """
 
 
@@ -159,7 +165,7 @@ ORDER BY a.source_id, warc_record_offset, weight DESC, text
 def gather_anchors(
     db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false", earlier: EarlierResult | None = None
 ) -> dict[int, int]:
-    """Write the link texts of every searchable page to a Parquet file; return a hash per source.
+    """Write the link texts of every searchable page to a Parquet file; return a hash per source, 0 if it has none.
 
     The links of all sources must be listed (`webemu.index.signals.linked_hosts`).
 
@@ -185,6 +191,8 @@ def gather_anchors(
         " (source_id BIGINT, warc_record_offset BIGINT, text VARCHAR, weight FLOAT)"
     )
     pages = dict(db.execute("SELECT source_id, coalesce(pages, 0) FROM sources").fetchall())
+    hashes = earlier.hashes if earlier else {}
+    register_sources(db, "anchor_recounted_sources", [source for source in pages if source not in hashes])
     classes = group_by_class(pages)
     for number, members in enumerate(classes):
         if any(pages[source] for source in members):
@@ -193,7 +201,9 @@ def gather_anchors(
                 _count_class(db, members, {source: pages[source] for source in larger}, earlier, values)
     db.execute(_WRITE.format(**values))
     db.execute("DROP TABLE anchor_rows")
-    return dict(db.execute(_CONTENTS.format(**values)).fetchall())
+    counted = dict(db.execute(_CONTENTS.format(**values)).fetchall())
+    recounted = {source for (source,) in db.execute("FROM anchor_recounted_sources").fetchall()}
+    return {source: counted.get(source, 0) if source in recounted else hashes[source] for source in pages}
 
 
 @contextmanager
@@ -232,22 +242,24 @@ def _count_class(
     if len(earlier_sources) == len(pages):
         db.execute(_EARLIER_ROWS.format(**values, is_recounted="false"))
         return
+    restriction = {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
     if sum(pages[source] for source in earlier_sources) >= MIN_SHARE * sum(pages.values()):
         select_changed(db, values)
         db.execute(_EARLIER_ROWS.format(**values, is_recounted=_RECOUNTED_ROWS))
-        restriction = {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
+        db.execute(_RECOUNTED_SOURCES)
     elif sum(pages[source] for source in members) < MIN_SHARE * sum(pages.values()):
         select_members(db, values)
-        restriction = {"links": "anchor_needed", "is_counted": "url IN (SELECT url FROM anchor_recounted)"}
+        db.execute(_ALL_MEMBERS)
     else:
         restriction = {"links": "links", "is_counted": "true"}
+        db.execute(_ALL_MEMBERS)
     for statement in (_TEXTS, _WANTED_TARGETS, _LINKS, _PLACES, _NEARBY, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values, **restriction))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
     parts = 1 + links // MAX_LINKS_PER_ROUND
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
-    db.execute(_ROWS)
+    db.execute(_ROWS.format(**restriction))
     for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes", *TABLES):
         db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from webemu.index.arrow_arrays import integer_array
 from webemu.index.blobs import map_file
 from webemu.index.earlier_results import MIN_SHARE, EarlierResult
+from webemu.index.page_columns import column_values
 from webemu.index.query_rows import stream_rows
 
 MIN_SIMILARITY = 0.8
@@ -104,7 +105,8 @@ MEMBERS = """
 WITH clustered AS (SELECT coalesce(leader, text_hash) AS cluster, source_id, warc_record_offset
                    FROM pages LEFT JOIN led_by USING (text_hash) WHERE searchable),
      repeated AS (SELECT cluster FROM clustered GROUP BY cluster HAVING count(*) > 1)
-SELECT cluster, doc FROM clustered SEMI JOIN repeated USING (cluster) JOIN doc_of USING (source_id, warc_record_offset)
+SELECT cluster, doc::UINTEGER AS doc
+FROM clustered SEMI JOIN repeated USING (cluster) JOIN doc_of USING (source_id, warc_record_offset)
 ORDER BY cluster, doc
 """
 """Query of the rows for `write_members`. It needs the temporary tables of `resolve.sql` and of `write_leaders`."""
@@ -199,15 +201,16 @@ def assign_cluster_leaders(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
     return leader
 
 
-def write_members(folder: Path, rows: Iterable[tuple[int, int]]) -> None:
-    """Write (cluster, dense id) rows, which are sorted, to a new folder."""
+def write_members(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write rows of the query `MEMBERS` to a new folder."""
     folder.mkdir()
     clusters, starts, docs = array("q"), array("I"), array("I")
-    for cluster, doc in rows:
-        if not clusters or clusters[-1] != cluster:
-            clusters.append(cluster)
-            starts.append(len(docs))
-        docs.append(doc)
+    for batch in batches:
+        for place, cluster in enumerate(column_values(batch["cluster"], "q"), len(docs)):
+            if not clusters or clusters[-1] != cluster:
+                clusters.append(int(cluster))
+                starts.append(place)
+        docs.frombytes(column_values(batch["doc"], "I").tobytes())
     starts.append(len(docs))
     for name, column in (("clusters", clusters), ("starts", starts), ("docs", docs)):
         (folder / f"{name}.bin").write_bytes(column.tobytes())

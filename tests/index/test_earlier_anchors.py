@@ -102,9 +102,9 @@ def test_texts_built_upon_earlier_ones_are_those_of_all(
     for number in range(3):
         sources = sorted(random.sample(range(SOURCES), random.choice((1, 3, SOURCES - 1, SOURCES - 1))))
         earlier = tmp_path / f"earlier{number}"
-        gather_anchors(restrict(db, sources), earlier, leave_out)
+        hashes = gather_anchors(restrict(db, sources), earlier, leave_out)
         grown = tmp_path / f"grown{number}"
-        assert gather_anchors(db, grown, leave_out, EarlierResult(earlier, frozenset(sources))) == expected
+        assert gather_anchors(db, grown, leave_out, EarlierResult(earlier, frozenset(sources), hashes)) == expected
         assert pq.read_table(grown).to_pylist() == pq.read_table(tmp_path / "whole").to_pylist()
 
 

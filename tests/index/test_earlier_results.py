@@ -7,7 +7,7 @@ def test_a_result_is_used_only_for_what_it_was_counted_from(tmp_path: Path) -> N
     def keep() -> Path:
         path = tmp_path / ".texts.1.parquet"
         path.write_bytes(b"rows")
-        keep_result(tmp_path, "texts", path, "code", {1: 10, 2: -20})
+        keep_result(tmp_path, "texts", path, "code", {1: 10, 2: -20}, {1: 7, 2: -8})
         assert not path.exists()
         return tmp_path / "texts.parquet"
 
@@ -16,7 +16,7 @@ def test_a_result_is_used_only_for_what_it_was_counted_from(tmp_path: Path) -> N
 
     kept_file = keep()
     grown = {1: 10, 2: -20, 3: 30}
-    assert find("code", grown) == EarlierResult(kept_file, frozenset((1, 2)))
+    assert find("code", grown) == EarlierResult(kept_file, frozenset((1, 2)), {1: 7, 2: -8})
     assert find("other code", grown) is None
     assert find("code", {1: 10, 2: -21, 3: 30}) is None
     assert find("code", {1: 10, 3: 30}) is None

@@ -258,7 +258,7 @@ def test_bands_built_upon_earlier_ones_are_those_of_all(
         before = count(earlier_sources, None, kept_file)
         assert (before == expected) == (len(earlier_sources) == 6)
         assert (
-            count(range(6), EarlierResult(kept_file, frozenset(earlier_sources)), tmp_path / "again.parquet")
+            count(range(6), EarlierResult(kept_file, frozenset(earlier_sources), {}), tmp_path / "again.parquet")
             == expected
         )
 
