@@ -6,10 +6,12 @@ BM25's statistics are summed over segments. A served folder never has a writer.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +34,10 @@ MAX_HOST_CHARACTERS = 253
 """Longest DNS name in characters; a longer host gets one key, since its parent domains would be many and long."""
 MAX_ANCHORS = 12
 """Link texts of a page that are indexed, at most."""
+MAX_REMOVALS = 20
+"""Attempts to remove a folder into which a thread of Tantivy writes."""
+REMOVAL_PAUSE_SECONDS = 0.05
+"""Seconds between these attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,23 @@ def write_index(folder: Path, entries: Iterable[IndexEntry], weights: Weights = 
         parts.append(work / str(len(parts)))
         counts.append(_write_part(parts[-1], numbered, weights))
     unite_indexes(parts, folder)
-    shutil.rmtree(work)
+    _remove_index_folder(work)
     return sum(counts)
+
+
+def _remove_index_folder(folder: Path) -> None:
+    """Remove a folder with indexes, again if a file has come meanwhile: when `meta.json` changes, Tantivy opens its
+    lock file anew from a thread of its own, which may begin only after the index is closed.
+    """
+    for _ in range(MAX_REMOVALS - 1):
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            time.sleep(REMOVAL_PAUSE_SECONDS)
+    shutil.rmtree(folder)
 
 
 def _write_part(folder: Path, numbered: Iterator[tuple[int, IndexEntry]], weights: Weights) -> int:
@@ -178,12 +199,14 @@ def _writable_view(folder: Path) -> Iterator[Path]:
     if os.access(folder, os.W_OK):
         yield folder
         return
-    # Tantivy's file watcher takes the lock again from its own thread, perhaps while the links are being removed.
-    with tempfile.TemporaryDirectory(prefix="webemu-", ignore_cleanup_errors=True) as temporary_folder:
+    linked_folder = Path(tempfile.mkdtemp(prefix="webemu-"))
+    try:
         for path in folder.resolve().iterdir():
             if path.suffix != ".lock":
-                (Path(temporary_folder) / path.name).symlink_to(path)
-        yield Path(temporary_folder)
+                (linked_folder / path.name).symlink_to(path)
+        yield linked_folder
+    finally:
+        _remove_index_folder(linked_folder)
 
 
 def compute_segment_bases(

@@ -131,7 +131,8 @@ def test_connections_that_use_up_descriptors_leave_some_for_requests(tmp_path: P
         (started,) = server.wait_for("worker_started", 1)
         port = int(server.lines("server_started")[0]["listening"][0].rpartition(":")[2])
         first = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        first.connect()
+        first.request("GET", "/health")  # once it is answered, no connection is accepted by the limit of before
+        assert first.getresponse().read()
         limit = psutil.Process(started["pid"]).num_fds() + 40
         resource.prlimit(started["pid"], resource.RLIMIT_NOFILE, (limit, limit))
         with ExitStack() as stack:

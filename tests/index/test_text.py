@@ -1,5 +1,8 @@
 """Writing a shard's index: in parts, with several segments, and what looks pages up in them."""
 
+import errno
+import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -56,6 +59,57 @@ def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_an_empty_shard_is_an_index_too(tmp_path: Path) -> None:
     assert write_index(tmp_path / "none", []) == 0
     assert engine(tmp_path / "none").documents == 0
+
+
+@pytest.mark.parametrize("late_files", [1, 3])
+def test_a_lock_file_that_comes_while_parts_are_removed_is_removed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_files: int
+) -> None:
+    remove, names = os.rmdir, []
+
+    def remove_late(path: str, *, dir_fd: int | None = None) -> None:
+        if len(names) < late_files:
+            names.append(path)
+            os.close(os.open(f"{path}/.tantivy-meta.lock", os.O_CREAT | os.O_WRONLY, dir_fd=dir_fd))
+        remove(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "rmdir", remove_late)
+    assert write_index(tmp_path / "shard", ENTRIES) == len(ENTRIES)
+    assert len(names) == late_files
+    assert [path.name for path in tmp_path.iterdir()] == ["shard"]
+
+
+def test_a_folder_of_parts_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "REMOVAL_PAUSE_SECONDS", 0.0)
+
+    def refuse(path: str, *, dir_fd: int | None = None) -> None:
+        raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+
+    monkeypatch.setattr(os, "rmdir", refuse)
+    with pytest.raises(OSError, match="not empty"):
+        write_index(tmp_path / "shard", ENTRIES)
+
+
+@pytest.mark.parametrize("late_files", [0, 1])
+def test_a_read_only_folder_is_opened_by_links_that_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_files: int
+) -> None:
+    write_index(tmp_path / "shard", ENTRIES)
+    (tmp_path / "links").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "links"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    remove, names = os.rmdir, []
+
+    def remove_late(path: Path, *, dir_fd: int | None = None) -> None:
+        if len(names) < late_files:
+            names.append(path)
+            (Path(path) / ".tantivy-meta.lock").touch()
+        remove(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "rmdir", remove_late)
+    assert open_index(tmp_path / "shard").searcher().num_docs == len(ENTRIES)
+    assert len(names) == late_files
+    assert list((tmp_path / "links").iterdir()) == []
 
 
 def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
