@@ -58,7 +58,7 @@ class Report:
     pages: int = 0
     """Pages in the added sources."""
     drops: dict[str, int] = field(default_factory=dict)
-    """Dropped records by reason, in the whole collection."""
+    """Dropped records of the added sources by reason, the most frequent first."""
     failed: list[tuple[str, str]] = field(default_factory=list)
     """Sources that failed, as (name, reason). The next run tries them again."""
     sources: set[int] = field(default_factory=set)
@@ -120,8 +120,6 @@ def run(
                 sweep(catalog.db, rules)
             if host_ranks:
                 report.hosts_with_ranks = import_ranks(catalog.db, host_ranks)
-            rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
-            report.drops = dict(rows)
             report.without_records = _without_records(catalog, report.sources)
             has_captures = catalog.db.execute("SELECT 1 FROM captures LIMIT 1").fetchone() is not None
         if snapshot and has_captures:
@@ -196,10 +194,8 @@ def _fetch_source(source: Source, folder: Path) -> Path:
     return target
 
 
-_COUNTS = """
-SELECT captures, pages, (SELECT coalesce(sum(records), 0) FROM drops WHERE source_id = s.source_id)::BIGINT
-FROM sources s WHERE source_id = ?
-"""
+_COUNTS = "SELECT captures, pages FROM sources WHERE source_id = ?"
+_DROPS = "SELECT reason, records FROM drops WHERE source_id = ?"
 
 
 def _run_workers(
@@ -207,13 +203,14 @@ def _run_workers(
 ) -> None:
     """Work on the jobs, add each result to the catalog, and show the progress."""
     total = sum(job.bytes for job in jobs)
+    drops: Counter[str] = Counter()
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
-        started, dropped_records = time.monotonic(), 0
+        started = time.monotonic()
 
         def tick(running: list[tuple[Job, WorkerProgress]]) -> None:
             bytes_done = report.bytes + sum(_count_bytes_read(job, progress) for job, progress in running)
             pages = report.pages + sum(progress.pages for _, progress in running)
-            dropped = dropped_records + sum(progress.drops for _, progress in running)
+            dropped = drops.total() + sum(progress.drops for _, progress in running)
             rate = pages / (time.monotonic() - started + 1e-9)
             bar.set_postfix_str(f"{pages:,} pages, {rate:,.0f}/s, {dropped:,} dropped", refresh=False)
             bar.update(max(0, bytes_done - bar.n))
@@ -225,12 +222,14 @@ def _run_workers(
                 report.failed.append((result.job.name, result.error))
                 continue
             catalog.import_staging(result.staging_folder, replace=True)
-            row = catalog.db.execute(_COUNTS, [result.job.source_id]).fetchone() or (0, 0, 0)
+            source = [result.job.source_id]
+            for captures, pages in catalog.db.execute(_COUNTS, source).fetchall():
+                report.captures += captures
+                report.pages += pages
+            drops.update(dict(catalog.db.execute(_DROPS, source).fetchall()))
             report.added += 1
             report.bytes += result.job.bytes
-            report.captures += row[0]
-            report.pages += row[1]
-            dropped_records += row[2]
+    report.drops = dict(sorted(drops.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _count_bytes_read(job: Job, progress: WorkerProgress) -> int:

@@ -125,6 +125,14 @@ def test_what_cannot_be_read_is_counted(tmp_path: Path) -> None:
     assert urls == {f"https://x.invalid/{name}" for name in ("0", "1", "5", "9")}
 
 
+def test_a_run_counts_the_drops_of_the_sources_that_it_added(tmp_path: Path) -> None:
+    first = dropped(tmp_path, lines([*WIKI, {"id": "2"}]) + b"{\n" * 2, "first.jsonl")
+    again = ingest(tmp_path / "c", tmp_path / "first.jsonl", snapshot=False)
+    another = dropped(tmp_path, lines([{"id": "3"}]), "another.jsonl")
+    assert (list(first.drops.items()), again.drops) == ([("bad-json", 2), ("no-text", 1)], {})
+    assert another.drops == {"no-text": 1}
+
+
 def test_damage_costs_what_follows_it_and_no_more(tmp_path: Path) -> None:
     packed = gzip.compress(lines(WIKI)) + b"\x1f\x8b\x08junk"
     report = dropped(tmp_path, packed, "x.jsonl.gz")
