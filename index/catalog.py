@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from webemu.emulator.errors import CatalogError
+from webemu.index.query_rows import quote_path
 from webemu.index.schema import MARKER, SCHEMA_VERSION, TABLES
 from webemu.index.signals.hosts import RANKS
 from webemu.index.space import describe_shortage, no_space_error
@@ -138,7 +139,7 @@ class Catalog:
             # A worker may have staged a source again that another run had already added.
             if source_id not in self.source_ids():
                 for name in TABLES:
-                    path = str(staging / f"{name}*.parquet").replace("'", "''")  # SQL quoting
+                    path = quote_path(staging / f"{name}*.parquet")
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")
             for own_path in own_paths:
                 self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [own_path, source_id])
@@ -187,10 +188,9 @@ def compact_catalog(folder: Path) -> None:
     with Catalog(folder) as catalog:  # a writer: it takes in the log of an interrupted one
         catalog.db.execute("CHECKPOINT")
     with duckdb.connect() as db:
-        old_name, new_name = (str(name).replace("'", "''") for name in (path, temporary))
         db.execute(f"SET memory_limit = '{WRITER_MEMORY}'")
-        db.execute(f"ATTACH '{old_name}' AS whole (READ_ONLY)")
-        db.execute(f"ATTACH '{new_name}' AS fresh")
+        db.execute(f"ATTACH '{quote_path(path)}' AS whole (READ_ONLY)")
+        db.execute(f"ATTACH '{quote_path(temporary)}' AS fresh")
         db.execute("COPY FROM DATABASE whole TO fresh")
         db.execute("CHECKPOINT fresh")
         db.execute("DETACH fresh")

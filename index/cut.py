@@ -18,6 +18,7 @@ import duckdb
 from webemu.emulator.errors import BadRequest
 from webemu.index.catalog import FILE, Catalog, list_tables
 from webemu.index.manifest import read_manifest, write_manifest
+from webemu.index.query_rows import quote_path
 from webemu.index.rank import Weights
 from webemu.index.removal.rules import FILE as RULES_FILE
 from webemu.index.removal.sweep import REASON as REMOVED
@@ -103,9 +104,8 @@ def _mark_continued_files(snapshot: Path, folder: Path, collection: Path) -> Non
 def _copy_catalog(collection: Path, folder: Path, as_of: datetime) -> None:
     """Write a catalog into `folder` that has the captures by `as_of`, and what belongs to them."""
     until = int(as_of.timestamp())  # in whole seconds, as `as_of` of a search compares captures
-    catalog_path = str(collection / FILE).replace("'", "''")
     with Catalog(folder) as catalog:
-        catalog.db.execute(f"ATTACH '{catalog_path}' AS whole (READ_ONLY)")
+        catalog.db.execute(f"ATTACH '{quote_path(collection / FILE)}' AS whole (READ_ONLY)")
         _copy_tables(catalog.db, until)
         catalog.db.execute("DETACH whole")
 

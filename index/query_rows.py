@@ -1,8 +1,9 @@
-"""Rows of a query on the catalog, as a stream: results may be larger than the memory."""
+"""Queries on the catalog: their rows as a stream, since results may be larger than the memory, and paths in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,3 +14,8 @@ def stream_rows(db: duckdb.DuckDBPyConnection, sql: str, batch_rows: int = 10_00
     db.execute(sql)
     while rows := db.fetchmany(batch_rows):
         yield from rows
+
+
+def quote_path(path: Path) -> str:
+    """Return a path as it stands between single quotes in SQL, where no parameter is allowed."""
+    return str(path).replace("'", "''")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from webemu.emulator.errors import CatalogError
 from webemu.index.catalog import FILE, Catalog, list_tables
 from webemu.index.lock import exclusive_lock
+from webemu.index.query_rows import quote_path
 from webemu.index.removal.rules import read_rules, write_rules
 from webemu.index.removal.sweep import sweep_collection
 from webemu.index.schema import TABLES
@@ -72,8 +73,7 @@ def _copy_files(collection: Path, other: Path, sources: list[int]) -> None:
 def _copy_rows(collection: Path, other: Path, sources: list[int]) -> None:
     """Copy the rows of sources, and ranks of hosts that only the other catalog has, in one transaction."""
     with Catalog(collection) as catalog:
-        name = str(other / FILE).replace("'", "''")
-        catalog.db.execute(f"ATTACH '{name}' AS other (READ_ONLY)")
+        catalog.db.execute(f"ATTACH '{quote_path(other / FILE)}' AS other (READ_ONLY)")
         catalog.db.execute("BEGIN TRANSACTION")
         for table in list_tables(catalog.db, "other") & TABLES.keys():
             catalog.db.execute(

@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 
 from webemu.index.earlier_results import MIN_SHARE, EarlierResult
-from webemu.index.query_rows import stream_rows
+from webemu.index.query_rows import quote_path, stream_rows
 from webemu.index.signals.earlier_anchors import TABLES, register_sources, select_changed, select_members
 from webemu.index.source_classes import group_by_class
 
@@ -174,13 +174,13 @@ def gather_anchors(
     """
     values: dict[str, object] = {
         "leave_out": leave_out,
-        "path": _quote(path),
+        "path": quote_path(path),
         "max_text": MAX_TEXT_CHARACTERS,
         "max_targets": MAX_TARGETS,
         "nofollow": NOFOLLOW_VOTE,
         "own_pages": FULL_VOTE_PAGES,
         "per_page": MAX_TEXTS_PER_PAGE,
-        "earlier_path": _quote(earlier.path) if earlier else "",
+        "earlier_path": quote_path(earlier.path) if earlier else "",
     }
     db.execute(
         "SET preserve_insertion_order = false"
@@ -264,10 +264,6 @@ def _count_class(
         db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
 
 
-def _quote(path: Path) -> str:
-    return str(path).replace("'", "''")
-
-
 def read_anchors(path: Path, spans: Sequence[tuple[int, int, int]]) -> dict[tuple[int, int], LinkTexts]:
     """Return the link texts of pages by (source_id, warc_record_offset), as `gather_anchors` wrote them.
 
@@ -275,7 +271,7 @@ def read_anchors(path: Path, spans: Sequence[tuple[int, int, int]]) -> dict[tupl
     """
     with duckdb.connect() as db:
         db.execute(_SPANS, [[span[part] for span in spans] for part in range(3)])
-        rows = stream_rows(db, _OF_SPANS.format(path=_quote(path)))
+        rows = stream_rows(db, _OF_SPANS.format(path=quote_path(path)))
         return {
             page: [(text, weight) for *_, text, weight in of_page]
             for page, of_page in groupby(rows, key=itemgetter(0, 1))

@@ -24,7 +24,7 @@ from webemu.index.arrow_arrays import integer_array
 from webemu.index.blobs import map_file
 from webemu.index.earlier_results import MIN_SHARE, EarlierResult
 from webemu.index.page_columns import column_values
-from webemu.index.query_rows import stream_rows
+from webemu.index.query_rows import quote_path, stream_rows
 
 MIN_SIMILARITY = 0.8
 """Smallest Jaccard similarity of the shingles of two duplicates, estimated from their signatures."""
@@ -122,7 +122,7 @@ def write_leaders(
     """
     fill_bands(db, earlier)
     if keep is not None:
-        db.execute(_KEEP.format(path=_quote(keep)))
+        db.execute(_KEEP.format(path=quote_path(keep)))
     pairs = [
         (first, second)
         for first, second, a, b in stream_rows(db, _PAIRS, 1000)
@@ -150,16 +150,12 @@ def fill_bands(db: duckdb.DuckDBPyConnection, earlier: EarlierResult | None = No
             db.execute(statement)
         db.execute(_SIGNED.format(is_candidate="text_hash IN (FROM near_candidate)"))
         db.execute(_BANDED)
-        db.execute(_UNCHANGED.format(path=_quote(earlier.path)))
+        db.execute(_UNCHANGED.format(path=quote_path(earlier.path)))
         db.execute("DROP TABLE near_changed; DROP TABLE near_changed_band; DROP TABLE near_candidate")
     else:
         db.execute(_SIGNED.format(is_candidate="true"))
         db.execute(_BANDED)
     db.execute("DROP TABLE near_text")
-
-
-def _quote(path: Path) -> str:
-    return str(path).replace("'", "''")
 
 
 def _create_pairs(
