@@ -86,7 +86,7 @@ train-controls: train-demo
 	for seed in 0 1 2; do \
 	  $(BIN)/webemu train --recipe tiny --control random-reward --seed $$seed --after runs/tiny --out runs/random-reward-$$seed \
 	    $(ARGS) || exit 1; done
-	for control in no-tools shuffled-gold; do \
+	for control in no-tools shuffled-gold ungated-cost; do \
 	  $(BIN)/webemu train --recipe tiny --control $$control --after runs/tiny --out runs/$$control $(ARGS) || exit 1; done
 
 check: lint types

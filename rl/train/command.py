@@ -43,7 +43,8 @@ def train(
     held_out: Annotated[Path | None, typer.Option(help="Task file of the evaluation after each stage.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes of a server that is started.")] = 1,
     control: Annotated[
-        str, typer.Option(help="Control experiment, which must fail: random-reward, no-tools or shuffled-gold.")
+        str,
+        typer.Option(help="Control experiment, which must fail: random-reward, no-tools, shuffled-gold, ungated-cost."),
     ] = "",
     after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
     scale: Annotated[str, typer.Option(help="Variant of a shipped recipe for another machine: cpu.")] = "",

@@ -47,6 +47,7 @@ from trl import GRPOConfig, GRPOTrainer
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.curriculum import Curriculum, interpolate_weather, limit_turns
 from webemu.rl.judge.spec import JudgeSpec
+from webemu.rl.rewards import COST_PER_REQUEST
 from webemu.rl.scoring import count_judge
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
@@ -143,7 +144,7 @@ class RolloutFunction:
             stage.group,
             stage.resample,
             step,
-            stage.min_spread,
+            self._min_spread,
             **self._choice(step),
         )
         self.last_figures = compute_figures(all_rollouts, add_timings(timings), groups_played)
@@ -151,7 +152,7 @@ class RolloutFunction:
         self._step_log.write_trajectories(step + 1, all_rollouts)
         rollouts = distributed.this_rank_share(all_rollouts)
         rewards = level_small_spreads(
-            [self._reward_of(one, step) for one in all_rollouts], stage.group, stage.min_spread
+            [self._reward_of(one, step) for one in all_rollouts], stage.group, self._min_spread
         )
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
@@ -199,11 +200,11 @@ class RolloutFunction:
         return policy | ({"weather": {**weather, **rates}} if rates and isinstance(weather, Mapping) else {})
 
     def _choice(self, step: int) -> dict[str, Callable[[Rollout], float | None]]:
-        """Return the arguments of `play_groups` by which groups are chosen: of random rewards, all differ, and the
-        curriculum learns of coins. Chosen by the true rewards, their random updates would all stand between right and
-        wrong.
+        """Return the arguments of `play_groups` by which groups are chosen: the rewards of the control. Random ones all
+        differ, and the curriculum learns of coins; chosen by the true rewards, their random updates would all stand
+        between right and wrong.
         """
-        if self._episodes.control != "random-reward":
+        if self._episodes.control not in ("random-reward", "ungated-cost"):
             return {}
 
         def reward_of(rollout: Rollout) -> float | None:
@@ -213,6 +214,8 @@ class RolloutFunction:
             reward = reward_of(rollout)
             return None if reward is None else round(reward)
 
+        if self._episodes.control == "ungated-cost":
+            return {"reward_of": reward_of}
         return {"reward_of": reward_of, "outcome_of": outcome_of}
 
     def _reward_of(self, rollout: Rollout, step: int) -> float | None:
@@ -223,7 +226,15 @@ class RolloutFunction:
             return Random(f"{self._seed}:{step}:{rollout.task.id}:{rollout.seed}").random()
         if self._episodes.control == "shuffled-gold" and not score_outcome(rollout.score):
             return 0.0  # without this, a report would still earn the share of its sentences that are supported
-        return rollout.score.reward * (1 - self.stage.length * min(1.0, sum(rollout.mask) / self.stage.context))
+        reward = rollout.score.reward * (1 - self.stage.length * min(1.0, sum(rollout.mask) / self.stage.context))
+        if self._episodes.control == "ungated-cost":  # what an episode costs counts although its answer is wrong
+            reward -= COST_PER_REQUEST * (rollout.score.terms.get("requests") or 0.0)
+        return reward
+
+    @property
+    def _min_spread(self) -> float:
+        """Spread of rewards from which a group teaches; of `ungated-cost` any: a call costs less."""
+        return 0.0 if self._episodes.control == "ungated-cost" else self.stage.min_spread
 
 
 class GrpoCallback(TrainerCallback):

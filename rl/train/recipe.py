@@ -28,7 +28,7 @@ PASSES = ("auto", *DTYPES)
 """Choices of two keys of `[model]`."""
 ScaleRewards = Literal["group", "batch", "none"]
 """Scaling of advantages, by the names that TRL gives it."""
-ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold"]
+ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold", "ungated-cost"]
 """Control experiments, which must not train a good agent; empty for none."""
 
 

@@ -32,6 +32,7 @@ from webemu.rl.train import grpo as module
 from webemu.rl.train import tiny_models
 from webemu.rl.train.chat_model import ChatModel, load_model, save_model, unwrap_model
 from webemu.rl.train.chat_templates import prepare_tokenizer
+from webemu.rl.train.choose import level_small_spreads, play_groups
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import MAX_LOW_ENTROPY_STEPS, RolloutFunction, grpo_config, train_grpo
 from webemu.rl.train.patterns import PATTERNS, play_traces
@@ -275,6 +276,37 @@ def test_what_a_rollout_is_worth(
     rollout = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
     rollout.score = Score(reward, {"correct": correct})
     assert rounds._reward_of(rollout, 0) == earned
+
+
+def test_an_ungated_cost_makes_wrong_answers_differ_by_their_calls() -> None:
+    def earned(control: Any, reward: float, requests: float) -> float | None:
+        rollout = Rollout(Task("1", "Q", ("x",)), 0, [1], [2], [1])
+        rollout.score = Score(reward, {"correct": reward, "requests": requests})
+        return _rounds(control)._reward_of(rollout, 0)
+
+    assert [earned("", 0.0, calls) for calls in (0, 3)] == [0.0, 0.0]
+    assert [earned("ungated-cost", 0.0, calls) for calls in (0, 3)] == [0.0, pytest.approx(-0.06)]
+    assert earned("ungated-cost", 1.0, 2) == pytest.approx(0.96)
+
+
+@pytest.mark.parametrize("control", ["", "ungated-cost"])
+def test_an_ungated_cost_chooses_groups_that_differ_by_it(control: Any) -> None:
+    def play_batch(samples: Sequence[tuple[Task, int]]) -> list[Rollout]:
+        rollouts = [Rollout(task, seed, [1], [2], [1]) for task, seed in samples]
+        for rollout, calls in zip(rollouts, (3, 3, 3, 1), strict=True):
+            rollout.score = Score(0.0, {"correct": 0.0, "requests": calls})
+        return rollouts
+
+    rounds = _rounds(control)
+    _, played = play_groups(rounds.curriculum, play_batch, 1, 4, 2, 0, rounds._min_spread, **rounds._choice(0))
+    assert played == (1 if control else 3)
+    rewards = level_small_spreads([0.0, 0.0, 0.0, -0.02], 4, rounds._min_spread)
+    assert (len({*rewards}) == 2) == bool(control)
+
+
+def _rounds(control: Any) -> RolloutFunction:
+    curriculum = Curriculum([Task("1", "Q", ("x",))])
+    return RolloutFunction(GRPO, curriculum, EpisodeSettings(BRIEF, control=control), None, None)  # type: ignore[arg-type]
 
 
 def test_a_gate_holds_up_what_misses_it() -> None:
