@@ -18,7 +18,7 @@ from webemu.emulator.errors import SnapshotError
 from webemu.index.lookup import SourceDocs
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
-FORMAT = 9
+FORMAT = 10
 """Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
 
 

@@ -3,6 +3,7 @@
     titles.bin/.idx  folded words, newline, title as shown; from the shortest to the longest
     places.bin       every offset at which a word of a title begins (u64: character << 32 | title), in text order;
                      then, in the same order, the first eight bytes of the text at each (u64, big end first)
+    minima.bin       the smallest of each 32 of these places (u64)
 
 A title is shown without the name of its site: the ending after a bar or dash that many titles of the shard share.
 """
@@ -16,8 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from heapq import nsmallest
-from itertools import chain
+from heapq import merge, nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ _SPACED = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else ord(" "
 """Table of bytes in which all but ASCII letters and digits are spaces."""
 _KEY_BYTES = 8
 """Bytes at the beginning of a text that are compared as a number."""
+_BLOCK = 32
+"""Places of which one minimum is kept."""
 _AFTER_WORD = "!"
 """Sorts after the space that ends a word and before every letter and digit."""
 _LAST_CHARACTER = "\U0010ffff"
@@ -89,13 +91,14 @@ def write_titles(folder: Path, titles: Collection[str]) -> None:
         for name, title in ranked:
             blobs.add(f"{name}\n{title}".encode())
     names = [name for name, _ in ranked]
-    keys = array("Q")
-    with (folder / "places.bin").open("wb") as file:
-        for group in _group_places(names):
-            ordered_places = sorted(sorted(group), key=partial(_text_at, names))  # by text, then by place
-            file.write(array("Q", ordered_places).tobytes())
-            keys.extend(_to_key(_text_at(names, place)) for place in ordered_places)
-        file.write(keys.tobytes())
+    places, keys = array("Q"), array("Q")
+    for group in _group_places(names):
+        ordered_places = sorted(sorted(group), key=partial(_text_at, names))  # by text, then by place
+        places.extend(ordered_places)
+        keys.extend(_to_key(_text_at(names, place)) for place in ordered_places)
+    minima = array("Q", (min(places[start : start + _BLOCK]) for start in range(0, len(places), _BLOCK)))
+    (folder / "places.bin").write_bytes(places.tobytes() + keys.tobytes())
+    (folder / "minima.bin").write_bytes(minima.tobytes())
 
 
 def _strip_site_names(titles: Sequence[str]) -> Iterator[str]:
@@ -149,23 +152,31 @@ class Titles:
         self._titles = Blobs(folder / "titles")
         numbers = map_file(folder / "places.bin").cast("Q")
         self._places, self._keys = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+        self._minima = map_file(folder / "minima.bin").cast("Q")
 
-    def complete(self, prefix: str, limit: int) -> list[Completion]:
-        """Return the best titles with words that begin like this, at most `limit`."""
-        folded_prefix = fold_words(prefix)[:MAX_PREFIX_CHARACTERS]
-        if not folded_prefix or not len(self._places):
-            return []
-        # Places from `start` to `word_end` continue with a complete word, those up to `end` with a part of one.
-        start, word_end = self._find_place(folded_prefix), self._find_place(folded_prefix + _AFTER_WORD)
-        end = word_end if prefix[-1:].isspace() else self._find_place(folded_prefix + _LAST_CHARACTER)
-        completions: list[Completion] = []
-        for first, last, is_partial in ((start, word_end, False), (word_end, end, True)):
-            if len(completions) < limit:
-                # A place begins with the character offset, so the smallest ones are earliest in their titles.
-                best_places = nsmallest(limit * 2, self._places[first:last])
-                completions += [self._completion(place, is_partial) for place in best_places]
-                completions = select_best(completions, limit)
-        return completions
+    def stream_completions(self, folded_prefix: str, is_partial: bool, limit: int) -> Iterator[Completion]:
+        """Yield titles with words that begin like this, the best first, at most `limit` of them; a title is yielded for
+        each of its words. With `is_partial` the prefix ends within a word of theirs, else with it.
+        """
+        start = self._find_place(folded_prefix + _AFTER_WORD if is_partial else folded_prefix)
+        end = self._find_end(folded_prefix) if is_partial else self._find_place(folded_prefix + _AFTER_WORD)
+        # A place begins with the character offset and ends with the title's rank by length: their order is that of
+        # completions, which are read only as far as they are asked for.
+        for place in self._smallest_places(start, end, limit):
+            yield self._completion(place, is_partial)
+
+    def _smallest_places(self, start: int, end: int, limit: int) -> list[int]:
+        """Return the smallest places of a range in order, at most `limit`."""
+        first_block, end_block = -(-start // _BLOCK), end // _BLOCK
+        if end_block - first_block <= limit:
+            return nsmallest(limit, self._places[start:end])
+        minima = self._minima[first_block:end_block]
+        cutoff = nsmallest(limit, minima)[-1]  # as many blocks have a place that is not larger
+        candidates = [*self._places[start : first_block * _BLOCK], *self._places[end_block * _BLOCK : end]]
+        for block, minimum in enumerate(minima, first_block):
+            if minimum <= cutoff:
+                candidates += self._places[block * _BLOCK : (block + 1) * _BLOCK]
+        return nsmallest(limit, candidates)
 
     def _completion(self, word_place: int, is_partial: bool) -> Completion:
         words, title = self._title(word_place & 0xFFFFFFFF)
@@ -179,6 +190,13 @@ class Titles:
             return first
         return bisect_left(self._places, text, first, bisect_right(self._keys, key, first), key=self._text_at)
 
+    def _find_end(self, prefix: str) -> int:
+        """Return the index of the first place behind those whose texts begin with the prefix."""
+        prefix_bytes = _encode(prefix)
+        if len(prefix_bytes) < _KEY_BYTES:  # no text has a byte 255
+            return bisect_right(self._keys, int.from_bytes(prefix_bytes.ljust(_KEY_BYTES, b"\xff")))
+        return self._find_place(prefix + _LAST_CHARACTER)
+
     def _text_at(self, word_place: int) -> str:
         offset = word_place >> 32
         return self._title(word_place & 0xFFFFFFFF)[0][offset : offset + MAX_PREFIX_CHARACTERS]
@@ -190,5 +208,13 @@ class Titles:
 
 
 def complete(shards: Sequence[Titles], prefix: str, limit: int) -> list[Completion]:
-    """Return the best completions of all shards."""
-    return select_best(chain.from_iterable(titles.complete(prefix, limit) for titles in shards), limit)
+    """Return the best completions of all shards, at most `limit`, one of each title."""
+    folded_prefix = fold_words(prefix)[:MAX_PREFIX_CHARACTERS]
+    best: dict[str, Completion] = {}
+    for is_partial in (False,) if prefix[-1:].isspace() else (False, True):
+        streams = (titles.stream_completions(folded_prefix, is_partial, 2 * limit) for titles in shards)
+        for completion in merge(*streams) if folded_prefix else ():
+            if len(best) == limit:
+                break
+            best.setdefault(completion.words, completion)
+    return list(best.values())

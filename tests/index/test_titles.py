@@ -77,6 +77,29 @@ def test_completions_of_several_shards_are_those_of_one(tmp_path: Path) -> None:
     }
 
 
+def test_the_smallest_places_of_a_range_are_found_by_minima(tmp_path: Path) -> None:
+    random = Random(6)
+    write_titles(tmp_path / "t", [" ".join(f"w{random.randrange(500)}" for _ in range(8)) for _ in range(800)])
+    titles = Titles(tmp_path / "t")
+    places = list(titles._places)
+    bounds = [0, 1, 31, 32, 33, 63, 64, 3200, len(places) - 1, len(places), *random.sample(range(len(places)), 20)]
+    assert len(places) > 200 * 32 / 2
+    for start in bounds:
+        for end in (bound for bound in bounds if bound >= start):
+            for limit in (1, 3, 20):
+                assert titles._smallest_places(start, end, limit) == sorted(places[start:end])[:limit]
+
+
+def test_a_prefix_ends_where_texts_no_longer_begin_with_it(tmp_path: Path) -> None:
+    words = ["a", "ab", "abcdefg", "abcdefgh", "abcdefgż", "灯塔", "灯塔灯", "\U0010fffe", "zz", "abcdefghi"]
+    write_titles(tmp_path / "t", [*words, *(f"{one} {other}" for one in words for other in words)])
+    titles = Titles(tmp_path / "t")
+    texts = [titles._text_at(place) for place in titles._places]
+    for prefix in {text[:length] for text in texts for length in range(1, 12)}:
+        expected = max(at for at, text in enumerate(texts) if text.startswith(prefix)) + 1
+        assert titles._find_end(prefix) == expected, prefix
+
+
 @pytest.mark.parametrize("typed", ["\ud800", "broken \ud800 title", "abcdefg\ud800"])
 def test_half_a_surrogate_pair_breaks_nothing(tmp_path: Path, typed: str) -> None:
     write_titles(tmp_path / "t", ["broken \ud800 title", "zebra", "\ud800"])
