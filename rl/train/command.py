@@ -44,7 +44,9 @@ def train(
     workers: Annotated[int, typer.Option(min=1, help="Worker processes of a server that is started.")] = 1,
     control: Annotated[
         str,
-        typer.Option(help="Control experiment, which must fail: random-reward, no-tools, shuffled-gold, ungated-cost."),
+        typer.Option(
+            help="Control experiment: random-reward, no-tools, shuffled-gold, which must fail, or ungated-cost."
+        ),
     ] = "",
     after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
     scale: Annotated[str, typer.Option(help="Variant of a shipped recipe for another machine: cpu.")] = "",

@@ -29,7 +29,7 @@ PASSES = ("auto", *DTYPES)
 ScaleRewards = Literal["group", "batch", "none"]
 """Scaling of advantages, by the names that TRL gives it."""
 ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold", "ungated-cost"]
-"""Control experiments, which must not train a good agent; empty for none."""
+"""Control experiments: the first three must not train a good agent, the last need not; empty for none."""
 
 
 class RecipeError(ValueError):
