@@ -168,7 +168,7 @@ class Titles:
     def _smallest_places(self, start: int, end: int, limit: int) -> list[int]:
         """Return the smallest places of a range in order, at most `limit`."""
         first_block, end_block = -(-start // _BLOCK), end // _BLOCK
-        if end_block - first_block <= limit:
+        if not 0 < limit < end_block - first_block:
             return nsmallest(limit, self._places[start:end])
         minima = self._minima[first_block:end_block]
         cutoff = nsmallest(limit, minima)[-1]  # as many blocks have a place that is not larger

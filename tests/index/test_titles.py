@@ -86,7 +86,7 @@ def test_the_smallest_places_of_a_range_are_found_by_minima(tmp_path: Path) -> N
     assert len(places) > 200 * 32 / 2
     for start in bounds:
         for end in (bound for bound in bounds if bound >= start):
-            for limit in (1, 3, 20):
+            for limit in (0, 1, 3, 20):
                 assert titles._smallest_places(start, end, limit) == sorted(places[start:end])[:limit]
 
 
