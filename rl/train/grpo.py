@@ -152,7 +152,7 @@ class RolloutFunction:
         self._step_log.write_trajectories(step + 1, all_rollouts)
         rollouts = distributed.this_rank_share(all_rollouts)
         rewards = level_small_spreads(
-            [self._reward_of(one, step) for one in all_rollouts], stage.group, self._min_spread
+            [self._reward_of(rollout, step) for rollout in all_rollouts], stage.group, self._min_spread
         )
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
@@ -200,9 +200,9 @@ class RolloutFunction:
         return policy | ({"weather": {**weather, **rates}} if rates and isinstance(weather, Mapping) else {})
 
     def _choice(self, step: int) -> dict[str, Callable[[Rollout], float | None]]:
-        """Return the arguments of `play_groups` by which groups are chosen: the rewards of the control. Random ones all
-        differ, and the curriculum learns of coins; chosen by the true rewards, their random updates would all stand
-        between right and wrong.
+        """Return the arguments of `play_groups` by which groups are chosen: under a control, its own rewards. Of random
+        ones all groups differ, and the curriculum learns of coins; chosen by the true rewards, their random updates
+        would all stand between right and wrong.
         """
         if self._episodes.control not in ("random-reward", "ungated-cost"):
             return {}
