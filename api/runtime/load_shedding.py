@@ -6,6 +6,9 @@ request; a request that waited beyond the limit gets 503, which costs a tenth of
 the limit whatever the load. The HTTP protocol stamps a request when its head is complete. The first request of a
 connection may have waited in the kernel before, while the loop was busy, and the kernel knows for how long.
 
+The loop accepts and reads connections once in each iteration, and answers there what needs no task. If all requests
+that are ready ran in one iteration, everybody else would wait for all of them. So they take turns (`LoopTurns`).
+
 A wait counts only as far as this process worked during it. On a machine that is busy with other programs, or after the
 process was stopped, even a short queue takes long, and refusing its requests would help nobody.
 """
@@ -18,6 +21,7 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from time import perf_counter, process_time
+from weakref import WeakKeyDictionary
 
 from webemu.api.http.response import Scope
 from webemu.api.runtime.quota import REFUSAL
@@ -31,6 +35,8 @@ less.
 """
 MAX_WAIT_SECONDS = 15.0
 """Seconds after which a request is refused however little was worked: most clients have given up by then."""
+TURN_SECONDS = 0.01
+"""Seconds of one iteration of the event loop in which requests begin without waiting for a turn."""
 MAX_MARKS = 120
 """Moments whose processor time is remembered, one for each second."""
 _INTERNET_FAMILIES = (socket.AF_INET, socket.AF_INET6)
@@ -101,8 +107,52 @@ def is_overdue(arrived_at: float) -> bool:
     )
 
 
-def find_refusal(scope: Scope, arrived_at: float) -> EmulatorError | None:
-    """Return the error of a request that waited too long, or that is beyond the server's quota; None for any other."""
+class LoopTurns:
+    """The turns of one event loop: once the requests of an iteration have taken `TURN_SECONDS`, those that follow begin
+    one by one, each in an iteration of its own, in the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._end = 0.0
+        self._is_counting = False
+
+    async def wait(self) -> None:
+        """Return when the caller may begin: at once unless this iteration has taken too long or others wait."""
+        loop = asyncio.get_running_loop()
+        if not self._is_counting:
+            self._count_iteration(loop)
+        if self._waiting or perf_counter() > self._end:
+            turn = loop.create_future()
+            self._waiting.append(turn)
+            await turn
+
+    def _count_iteration(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_counting, self._end = True, perf_counter() + TURN_SECONDS
+        loop.call_soon(self._begin_iteration, loop)
+
+    def _begin_iteration(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let the next of those that wait begin."""
+        self._is_counting = False
+        while self._waiting:
+            if not (turn := self._waiting.popleft()).done():  # it is done if its request was cancelled
+                turn.set_result(None)
+                self._count_iteration(loop)
+                break
+
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTurns] = WeakKeyDictionary()
+"""The turns of each event loop of this process."""
+
+
+async def wait_for_turn(scope: Scope, arrived_at: float) -> EmulatorError | None:
+    """Wait until a request may begin. Return the error with which it is refused, because it waited too long or is
+    beyond the server's quota; None for any other.
+    """
+    loop = asyncio.get_running_loop()
+    if (turns := _TURNS.get(loop)) is None:
+        turns = _TURNS[loop] = LoopTurns()
+    await turns.wait()
     refusal: EmulatorError | None = scope.get(REFUSAL)
     return refusal or (overload_error() if is_overdue(arrived_at) else None)
 

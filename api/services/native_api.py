@@ -42,7 +42,7 @@ from webemu.api.http.response import (
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
-from webemu.api.runtime.load_shedding import arrival_time, find_refusal, is_overdue, overload_error
+from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error, wait_for_turn
 from webemu.api.services.routes import Route, Routes
 from webemu.api.services.trainer_side import TRAINER_PATHS, TrainerSide
 from webemu.api.sessions.credentials import has_session
@@ -166,7 +166,7 @@ class NativeApi:
         """Answer a request to a native route with the handler of its method."""
         method, path, start = scope["method"], scope["path"], arrival_time(scope)
         try:
-            if (refusal := find_refusal(scope, start)) and path not in NEVER_SHED_PATHS:
+            if path not in NEVER_SHED_PATHS and (refusal := await wait_for_turn(scope, start)):
                 raise refusal
             if (route := methods.get(method)) is None:
                 raise method_not_allowed_error(method, path, ", ".join(methods))

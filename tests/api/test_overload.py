@@ -1,15 +1,28 @@
 """More is asked at once than can be answered: what waits too long is refused, in the words of whom was asked."""
 
+import asyncio
 import http.client
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partialmethod
+from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
+from webemu.api.app import create_app
 from webemu.api.proxy.accepting import MAX_ACCEPTS_PER_TURN
+from webemu.api.runtime import load_shedding
+from webemu.api.runtime.load_shedding import TURN_SECONDS, LoopTurns
+from webemu.emulator.cached_world import CachedWorld
+from webemu.emulator.config import Config
+from webemu.emulator.types import Query, Results
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 AT_ONCE = 500
 """The number of requests at once: work for some seconds, however quick the machine."""
@@ -93,3 +106,92 @@ def test_a_quick_question_does_not_wait_for_the_slow_ones_before_it(server: Runn
     for connection in waiting:
         assert connection.getresponse().status in (200, 503)
         connection.close()
+
+
+class Turns:
+    """Notes in which iteration of the event loop each piece of work was done, and works for two turns each time."""
+
+    def __init__(self) -> None:
+        self.iteration = 0
+        self.worked: list[tuple[str, int]] = []
+
+    async def count_iterations(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            self.iteration += 1
+
+    def work(self, name: str) -> None:
+        self.worked.append((name, self.iteration))
+        end = time.perf_counter() + 2 * TURN_SECONDS
+        while time.perf_counter() < end:
+            pass
+
+
+def test_requests_begin_one_by_one_in_their_order_where_no_time_is_left() -> None:
+    turns, noted = LoopTurns(), Turns()
+
+    async def work(name: str) -> None:
+        await turns.wait()
+        noted.work(name)
+
+    async def run() -> None:
+        counting = asyncio.create_task(noted.count_iterations())
+        tasks = [asyncio.create_task(work(name)) for name in "abcde"]
+        await asyncio.sleep(0)
+        tasks[2].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        counting.cancel()
+        await turns.wait()  # at once: no other request waits
+
+    asyncio.run(run())
+    names, iterations = zip(*noted.worked, strict=True)
+    assert names == ("a", "b", "d", "e")  # the one that was cancelled takes no turn
+    assert len(set(iterations)) == 4
+
+
+def test_requests_that_find_time_left_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_shedding, "TURN_SECONDS", 60.0)
+    turns, started_names = LoopTurns(), []
+
+    async def work(name: str) -> None:
+        await turns.wait()
+        started_names.append(name)
+
+    async def run() -> list[str]:
+        tasks = [asyncio.create_task(work(name)) for name in "abc"]
+        await asyncio.sleep(0)
+        in_the_first_iteration = [*started_names]
+        await asyncio.gather(*tasks)
+        return in_the_first_iteration
+
+    assert asyncio.run(run()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/v1/search", "http://127.0.0.1/serper/search", "https://google.serper.dev/search"]
+)
+def test_all_that_is_answered_on_the_event_loop_takes_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    add_source(tmp_path / "c", 1, "river port bridge")
+    world, noted = open_world(tmp_path / "c"), Turns()
+    app = create_app(Config(root=tmp_path, collection="c"), world)
+
+    def search_slowly(world: World, query: Query, search: Callable[[World, Query], Results]) -> Results:
+        noted.work(query.text)
+        return search(world, query)
+
+    for kind in (World, CachedWorld):
+        monkeypatch.setattr(kind, "search", partialmethod(search_slowly, search=kind.search))
+
+    async def run() -> list[httpx.Response]:
+        counting = asyncio.create_task(noted.count_iterations())
+        transport = httpx.ASGITransport(app=app.serve_web if "serper.dev" in url else app)
+        async with httpx.AsyncClient(transport=transport) as client:
+            answers = await asyncio.gather(*(client.get(url, params={"q": f"river {n}"}) for n in range(8)))
+        counting.cancel()
+        return answers
+
+    assert [answer.status_code for answer in asyncio.run(run())] == [200] * 8
+    assert [name for name, _ in noted.worked] == [f"river {n}" for n in range(8)]
+    assert len({iteration for _, iteration in noted.worked}) == 8
