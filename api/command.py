@@ -31,7 +31,6 @@ from webemu.api.proxy.unix import open_unix_listener
 from webemu.api.runtime import batch_sharing
 from webemu.api.runtime.descriptors import raise_limit
 from webemu.api.runtime.live_snapshot import current_id, describe_reader, find_problem
-from webemu.api.runtime.ray_cluster import serve_on_ray
 from webemu.api.runtime.supervisor import Server, Supervisor
 from webemu.api.runtime.tenants import run_tenants
 from webemu.api.sessions.listening import NO_POLICY
@@ -197,6 +196,8 @@ def serve(
         run_tenants(tenants, [name for name, value in {**flags, "ray": ray}.items() if value is not None], wait, parent)
         return
     if ray:
+        from webemu.api.runtime.ray_cluster import serve_on_ray  # it loads what builds partitions
+
         _require_collection(config, wait)
         serve_on_ray(ray, store_policies(config), parts, part_processes, strict)
         return

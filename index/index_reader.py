@@ -21,9 +21,9 @@ from webemu.emulator.dates import format_day
 from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
+from webemu.index.duplicate_clusters import Duplicates
 from webemu.index.rank import Weights, document_prior, recency
 from webemu.index.records import is_published
-from webemu.index.signals.duplicates import Duplicates
 
 DAY_SECONDS = 86_400
 """Seconds of a day."""

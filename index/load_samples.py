@@ -17,7 +17,7 @@ from random import Random
 from webemu.emulator.errors import SnapshotError
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import Manifest, current_id, read_manifest
-from webemu.index.traces import read_traces
+from webemu.index.trace_files import read_traces
 
 MIN_QUERY_WORDS, MAX_QUERY_WORDS = 2, 6
 """Fewest and most words of a query."""

@@ -15,7 +15,7 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.emulator.options import RootOption
 from webemu.index.misses import HOST, QUERY, URL, Miss, find_misses
-from webemu.index.traces import read_traces
+from webemu.index.trace_files import read_traces
 
 FORMATS = ("table", "jsonl", "urls")
 

@@ -24,6 +24,8 @@ from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
 from webemu.index.codings import thread_decompressor
 from webemu.index.columns import Columns
+from webemu.index.duplicate_clusters import FOLDER as DUPLICATES_FOLDER
+from webemu.index.duplicate_clusters import Duplicates
 from webemu.index.engine import RankEngine
 from webemu.index.files import WarcFilePool
 from webemu.index.index_reader import IndexFiles
@@ -37,8 +39,6 @@ from webemu.index.readable_texts import list_readable_texts
 from webemu.index.recent_conversions import RecentConversions
 from webemu.index.removal.rules import Rules, find_rules
 from webemu.index.removal.stale import refuse_stale
-from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
-from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import compute_segment_bases, open_index
 from webemu.index.titles import FOLDER as TITLES_FOLDER
 from webemu.index.titles import Completion, Titles, complete

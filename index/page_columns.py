@@ -11,12 +11,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 FOLDER = "columns"

@@ -18,9 +18,9 @@ from threading import Thread
 from typing import NamedTuple
 
 from webemu.emulator.errors import SnapshotError
-from webemu.index import shard as shards
 from webemu.index.digests import find_damage
 from webemu.index.manifest import read_manifest
+from webemu.index.shard_file import load_shard
 
 BYTES_PER_SECOND = 200 << 20
 """Rate at which files are read in the background."""
@@ -77,7 +77,7 @@ def list_files(collection: Path, snapshot: str) -> list[CheckedFile]:
     files = [CheckedFile(folder, name, digest) for name, digest in manifest.hashes.items()]
     for shard in (collection / "shards" / name for name in manifest.shards):
         try:
-            hashes = shards.load_shard(shard).hashes
+            hashes = load_shard(shard).hashes
         except (OSError, ValueError, KeyError):
             hashes = {"shard.json": "unreadable"}  # no file has this hash
         files += [CheckedFile(shard, name, digest) for name, digest in hashes.items()]

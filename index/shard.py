@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date, datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -32,6 +32,7 @@ from webemu.index.page_columns import write_page_columns
 from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.rank import Weights
 from webemu.index.records import analyze_text, encode_record
+from webemu.index.shard_file import Shard, Span, load_shard, shard_exists
 from webemu.index.signals.anchors import LinkTexts, read_anchors
 from webemu.index.source_classes import group_by_class
 from webemu.index.text import IndexEntry, write_index
@@ -44,9 +45,6 @@ SHARD_PAGES = 100_000
 """Pages of a shard at most."""
 END_OFFSET = 2**62
 """An offset beyond the end of every file."""
-
-Span = tuple[int, int, int]
-"""(source id, first offset, end offset): the pages of a source whose records begin in that range."""
 
 
 class PageRow(TypedDict):
@@ -62,20 +60,6 @@ class PageRow(TypedDict):
     fetch_time: datetime
     mime: str | None
     """Media type that was detected in the content."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """The content of `shard.json`."""
-
-    id: str
-    spans: tuple[Span, ...]
-    documents: int
-    """Searchable pages: local ids 0 to documents - 1."""
-    pages: int
-    """All pages with a text view; the unsearchable ones come last."""
-    hashes: dict[str, str]
-    """Hashes of its files by path."""
 
 
 def group_sources(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
@@ -124,13 +108,6 @@ def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, partition: P
     config: list[object] = [hash_sources(SHARD_SOURCES), weights.title, weights.anchors]
     config += [] if partition == UNPARTITIONED else [*partition]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
-
-
-def load_shard(folder: Path) -> Shard:
-    """Return the content of `shard.json`. Raises OSError, ValueError or KeyError if it cannot be read."""
-    values = json.loads((folder / "shard.json").read_text())
-    spans = tuple([(source, start, end) for source, start, end in values["spans"]])
-    return Shard(values["id"], spans, values["documents"], values["pages"], values["hashes"])
 
 
 _ROWS = """
@@ -194,11 +171,6 @@ class _PageWriter:
             yield IndexEntry(row["url"], title, analyzed.all_terms, row["mime"] or "", language, str(day), anchors)
 
 
-def exists(root: Path, name: str) -> bool:
-    """True if a shard is there and complete: the file that says so is written last."""
-    return (root / name / "shard.json").exists()
-
-
 def build_shard(
     root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
     on_page: Callable[[], None], partition: Partition = UNPARTITIONED,
@@ -207,7 +179,7 @@ def build_shard(
 
     `anchors` is the file that `webemu.index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
     """
-    if exists(root, name):
+    if shard_exists(root, name):
         return load_shard(root / name)
     folder = root / f".{name}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)

@@ -25,6 +25,7 @@ from webemu.index.builders import SHARD_SOURCES, SNAPSHOT_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
 from webemu.index.columns import FOREVER, write_columns
 from webemu.index.digests import hash_folder
+from webemu.index.duplicate_clusters import FOLDER as DUPLICATES_FOLDER
 from webemu.index.earlier_results import find_earlier_result, keep_result
 from webemu.index.evaluation.held_out import held_out_sql
 from webemu.index.lookup import FILE as LOOKUP_FILE
@@ -38,8 +39,8 @@ from webemu.index.rank import Weights
 from webemu.index.removal.rules import read_rules
 from webemu.index.removal.sweep import REASON as REMOVED
 from webemu.index.removal.sweep import sweep_collection
+from webemu.index.shard_file import Shard, Span, shard_exists
 from webemu.index.signals.anchors import gather_anchors
-from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import MEMBERS, write_leaders, write_members
 from webemu.index.signals.duplicates import NAME as BANDS
 from webemu.index.signals.earlier_anchors import NAME as LINK_TEXTS
@@ -182,7 +183,7 @@ def build_from_counts(inputs: BuildInputs, counts: CatalogCounts, workers: int, 
     else:
         total = sum(counts.pages.values()) // partition.total
         groups_by_name = dict(zip(names, groups, strict=True))
-        missing = [group for name, group in groups_by_name.items() if not shards.exists(inputs.home / "shards", name)]
+        missing = [group for name, group in groups_by_name.items() if not shard_exists(inputs.home / "shards", name)]
         missing_sources = {span[0] for group in missing for span in group}
         processes = workers if sum(pages[source] for source in missing_sources) > SMALL_BUILD_PAGES else 0
         shards_built = _build_shards(
@@ -254,7 +255,7 @@ def _count_page() -> None:
             _counter.value += 1
 
 
-def _build_shard(inputs: BuildInputs, name: str, spans: tuple[shards.Span, ...]) -> shards.Shard:
+def _build_shard(inputs: BuildInputs, name: str, spans: tuple[Span, ...]) -> Shard:
     """Build one shard, in a worker process."""
     root = inputs.home / "shards"
     return shards.build_shard(
@@ -263,8 +264,8 @@ def _build_shard(inputs: BuildInputs, name: str, spans: tuple[shards.Span, ...])
 
 
 def _build_shards(
-    inputs: BuildInputs, groups_by_name: dict[str, tuple[shards.Span, ...]], workers: int, report: Callable[[int], None]
-) -> list[shards.Shard]:
+    inputs: BuildInputs, groups_by_name: dict[str, tuple[Span, ...]], workers: int, report: Callable[[int], None]
+) -> list[Shard]:
     """Build the named shards from their spans in `workers` processes, with 0 in this one; return them in the same
     order.
     """
@@ -287,7 +288,7 @@ def _build_shards(
         return [future.result() for future in waiting]
 
 
-def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[shards.Shard], counts: CatalogCounts) -> None:
+def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[Shard], counts: CatalogCounts) -> None:
     """Write the snapshot folder of these shards."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -362,7 +363,7 @@ def _find_leaders(db: duckdb.DuckDBPyConnection, inputs: BuildInputs, contents: 
 
 def _resolve_captures(
     db: duckdb.DuckDBPyConnection,
-    shards_built: list[shards.Shard],
+    shards_built: list[Shard],
     bases: list[int],
     partition: Partition,
     earlier: EarlierLookup | None,

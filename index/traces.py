@@ -10,12 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from webemu.emulator.logs import event_extra
 from webemu.emulator.trace import Trace
@@ -29,10 +24,6 @@ BATCH_ROWS = 10_000
 """Rows of one file at most."""
 WRITE_SECONDS = 1.0
 """Seconds between two writes."""
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-_LIST = pa.list_(pa.string())
-SCHEMA = pa.schema([(name, _TYPES.get(of, _LIST)) for name, of in get_type_hints(Trace).items()])
-"""Columns of a file: the fields of `webemu.emulator.trace.Trace`."""
 
 
 class TraceWriter:
@@ -103,27 +94,11 @@ class TraceWriter:
         log.warning("%d trace rows are lost: %s", rows, why, extra=event_extra("traces_lost", rows=rows, why=why))
 
     def _write_file(self, rows: list[Trace], lost: int) -> None:
+        from webemu.index.trace_files import write_trace_file  # pyarrow takes 40 MB of memory: only once it is needed
+
         self._make_folder()
         self._file_count += 1
         name = f"{time.time_ns()}-{os.getpid()}-{self._file_count}.parquet"
-        columns = {field: list(column) for field, column in zip(Trace._fields, zip(*rows, strict=True), strict=True)}
-        table = pa.table(columns, schema=SCHEMA.with_metadata({"lost": str(lost)}))
         temporary = self._folder / f".{name}"  # hidden until complete: readers skip names that begin with a dot
-        pq.write_table(table, temporary, compression="zstd")
+        write_trace_file(temporary, rows, lost)
         temporary.rename(self._folder / name)
-
-
-def read_traces(folder: Path) -> tuple[list[Trace], int]:
-    """Return every row, by session and step, and the number of rows that were lost."""
-    rows: list[Trace] = []
-    lost = 0
-    for path in sorted(folder.glob("[!.]*.parquet")):
-        table = pq.read_table(path)
-        lost += int((table.schema.metadata or {}).get(b"lost", b"0"))
-        rows += _to_traces(table)
-    return sorted(rows, key=lambda row: (row.session, row.step)), lost
-
-
-def _to_traces(table: pa.Table) -> Iterator[Trace]:
-    for row in table.to_pylist():
-        yield Trace(**{**row, "shown": tuple(row["shown"])})

@@ -12,7 +12,7 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.emulator.options import RootOption
 from webemu.index.exports import FORMATS
-from webemu.index.traces import read_traces
+from webemu.index.trace_files import read_traces
 
 
 def traces(

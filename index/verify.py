@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from webemu.emulator.errors import EmulatorError
-from webemu.index import shard as shards
 from webemu.index.blobs import Blobs
 from webemu.index.catalog import Catalog
 from webemu.index.digests import find_damage, hash_file
 from webemu.index.manifest import Manifest, read_manifest
 from webemu.index.open import SnapshotPageStore, open_snapshot
 from webemu.index.records import read_hit
+from webemu.index.shard_file import load_shard
 
 
 def verify_snapshot(collection: Path, snapshot: str, on_fault: Callable[[str], None]) -> dict[str, int]:
@@ -50,7 +50,7 @@ def _find_damage(collection: Path, folder: Path, manifest: Manifest) -> Iterator
     for name in manifest.shards:
         shard = collection / "shards" / name
         try:
-            yield from find_damage(shard, shards.load_shard(shard).hashes)
+            yield from find_damage(shard, load_shard(shard).hashes)
         except (OSError, ValueError, KeyError) as error:
             yield f"{shard}/shard.json: {error}"
     with Catalog(collection, read_only=True) as catalog:
@@ -82,7 +82,7 @@ def _can_read(read: Callable[[], object], name: str, on_fault: Callable[[str], N
 def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str], None]) -> Iterator[bool]:
     """Yield True for each record of each shard that can be read, else False; report shards of a wrong size."""
     for name in manifest.shards:
-        shard = shards.load_shard(collection / "shards" / name)
+        shard = load_shard(collection / "shards" / name)
         blobs = Blobs(collection / "shards" / name / "records")
         if len(blobs) != shard.documents:
             on_fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")

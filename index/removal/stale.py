@@ -11,7 +11,7 @@ from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import Lookup
 from webemu.index.manifest import FORMAT, Manifest, current_id, read_manifest
 from webemu.index.removal.rules import Rules, read_rules
-from webemu.index.shard import load_shard
+from webemu.index.shard_file import load_shard
 
 _LAST_CHARACTER = "\U0010ffff"
 

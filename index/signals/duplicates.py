@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import eq
 from pathlib import Path
 
@@ -21,7 +20,6 @@ import duckdb
 import pyarrow as pa
 
 from webemu.index.arrow_arrays import integer_array
-from webemu.index.blobs import map_file
 from webemu.index.earlier_results import MIN_SHARE, EarlierResult
 from webemu.index.page_columns import column_values
 from webemu.index.query_rows import quote_path, stream_rows
@@ -34,8 +32,6 @@ BANDS, ROWS = 16, 8
 """Bands of a signature, and bytes of a band: pairs share a band with a chance of 95% at similarity 0.8, 6% at 0.5."""
 MAX_BAND_TEXTS = 50
 """Texts that may share a band; a band of more is a template."""
-FOLDER = "duplicates"
-"""Name of the folder in a snapshot."""
 NAME = "near_bands"
 """Name of the bands that are kept for the next build (`webemu.index.earlier_results`)."""
 _WORDS = re.compile(r"\w+")
@@ -210,19 +206,3 @@ def write_members(folder: Path, batches: Iterable[pa.RecordBatch]) -> None:
     starts.append(len(docs))
     for name, column in (("clusters", clusters), ("starts", starts), ("docs", docs)):
         (folder / f"{name}.bin").write_bytes(column.tobytes())
-
-
-class Duplicates:
-    """Memory-mapped reader."""
-
-    def __init__(self, folder: Path) -> None:
-        self._clusters: memoryview = map_file(folder / "clusters.bin").cast("q")
-        self._starts: memoryview = map_file(folder / "starts.bin").cast("I")
-        self._docs: memoryview = map_file(folder / "docs.bin").cast("I")
-
-    def members_of(self, cluster: int) -> Sequence[int]:
-        """Return the dense ids of all searchable pages of a cluster, past captures included; empty if it has one."""
-        index = bisect_left(self._clusters, cluster)
-        if index == len(self._clusters) or self._clusters[index] != cluster:
-            return ()
-        return self._docs[self._starts[index] : self._starts[index + 1]]

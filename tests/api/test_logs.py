@@ -28,7 +28,8 @@ from webemu.emulator.trace import Trace
 from webemu.index.descriptors import choose_advice
 from webemu.index.manifest import set_current
 from webemu.index.open import open_world
-from webemu.index.traces import TraceWriter, read_traces
+from webemu.index.trace_files import read_traces
+from webemu.index.traces import TraceWriter
 
 Grow = Callable[[Path, int, str], str]
 PATIENCE = 20.0

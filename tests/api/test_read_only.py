@@ -13,7 +13,7 @@ import pytest
 
 from webemu.api.proxy.authority import ensure_authority
 from webemu.emulator.errors import EmulatorError
-from webemu.index.traces import read_traces
+from webemu.index.trace_files import read_traces
 
 AS_ROOT, AS_USER = ["unshare", "--mount", "--"], ["unshare", "--user", "--map-root-user", "--mount", "--"]
 SEALED = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'

@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 
 from webemu.index.manifest import set_current
@@ -169,6 +172,27 @@ def test_workers_are_counted_as_one_and_the_dead_too(collection: Path, snapshots
         until(lambda: len(server.pids(2).keys() - pids.keys()) == 1)
         until(lambda: counted(server)[1] == 2)
         assert counted(server)[0] >= before
+
+
+def test_workers_load_nothing_that_only_building_needs(collection: Path, snapshots: tuple[str, str]) -> None:
+    """DuckDB, Arrow and NumPy would take 55 MB of each. Arrow comes when a session writes traces."""
+
+    def list_loaded(pid: int) -> set[str]:
+        folders = " ".join(Path(one.path).parent.as_posix() for one in psutil.Process(pid).memory_maps())
+        return {name for name in ("duckdb", "numpy", "pyarrow", "tantivy") if f"/{name}" in folders}
+
+    set_current(collection, snapshots[1])
+    with serving(collection, "--workers", "2") as server:
+        pids = server.pids(2)
+        url = json.loads(server.get(SEARCH)[2])["results"][0]["url"]
+        for path in (f"/v1/fetch?url={quote(url)}", "/serper/search?q=river", "/dashboard"):
+            assert server.get(path)[0] == 200
+        assert [list_loaded(pid) for pid in pids] == [{"tantivy"}] * 2
+        request = Request(f"http://127.0.0.1:{server.port}/v1/sessions", b"{}", method="POST")
+        with urlopen(request, timeout=PATIENCE) as answer:
+            session = json.load(answer)["session"]
+        assert server.get(f"/s/{session}{SEARCH}")[0] == 200
+        until(lambda: any("pyarrow" in list_loaded(pid) for pid in pids))
 
 
 def test_a_server_without_a_snapshot_waits_for_one(tmp_path: Path, grow: Grow) -> None:

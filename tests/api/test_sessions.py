@@ -20,7 +20,7 @@ import pytest
 from tests.api.carriers import near_misses
 from webemu.emulator.session import encode_inline_policy
 from webemu.index.exports import format_clickstream, format_conversations, format_lines
-from webemu.index.traces import read_traces
+from webemu.index.trace_files import read_traces
 
 Grow = Callable[[Path, int, str], str]
 PATIENCE = 30.0

@@ -14,7 +14,8 @@ from webemu.emulator.ledger import Impression, SessionUsage
 from webemu.emulator.trace import Trace
 from webemu.index.exports import format_clickstream
 from webemu.index.ledger import LedgerError, SessionLedger
-from webemu.index.traces import SCHEMA, TraceWriter, read_traces
+from webemu.index.trace_files import SCHEMA, read_traces
+from webemu.index.traces import TraceWriter
 
 
 @pytest.fixture

@@ -13,12 +13,13 @@ from webemu.emulator.errors import SourceError
 from webemu.emulator.policy import Blocked, Policy
 from webemu.emulator.policy_filter import apply_policy
 from webemu.emulator.types import Query
+from webemu.index import duplicate_clusters
 from webemu.index.catalog import Catalog
 from webemu.index.columns import Columns
 from webemu.index.evaluation.held_out import held_out_sql, is_held_out
 from webemu.index.open import current_id, open_world
 from webemu.index.shard import END_OFFSET
-from webemu.index.signals import anchors, duplicates, hosts
+from webemu.index.signals import anchors, hosts
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand_sources
 
@@ -136,7 +137,9 @@ def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection
     assert "https://other.org/bridge" in urls
     assert len(urls & {"https://wire.org/bridge?id=7", "https://gazette.net/2024/01/bridge"}) == 1
     values, docs = columns(collection)
-    copies = duplicates.Duplicates(collection / "snapshots" / (current_id(collection) or "") / duplicates.FOLDER)
+    copies = duplicate_clusters.Duplicates(
+        collection / "snapshots" / (current_id(collection) or "") / duplicate_clusters.FOLDER
+    )
     wire, copy = docs["https://wire.org/bridge?id=7"], docs["https://gazette.net/2024/01/bridge"]
     assert {wire, copy} <= set(copies.members_of(values.cluster[wire]))
     assert docs["https://other.org/bridge"] not in copies.members_of(values.cluster[wire])
