@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class Trace(NamedTuple):
-    """One row as stored in Parquet; `webemu.index.traces` has the column types."""
+    """One row as stored in Parquet; `webemu.index.trace_files` has the column types."""
 
     session: str
     task: str
