@@ -79,9 +79,10 @@ def serving(folder: Path, *arguments: str) -> Iterator[Running]:
     process = subprocess.Popen(command(*where, *arguments), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        line = process.stdout.readline()
-        port = int(line.partition("http://127.0.0.1:")[2].partition(" ")[0])
-        yield Running(process, port, line)
+        with process.stdout as output:
+            line = output.readline()
+            port = int(line.partition("http://127.0.0.1:")[2].partition(" ")[0])
+            yield Running(process, port, line)
     finally:
         process.terminate()
         process.wait(PATIENCE)
