@@ -107,6 +107,12 @@ def is_overdue(arrived_at: float) -> bool:
     )
 
 
+def find_refusal(scope: Scope, arrived_at: float) -> EmulatorError | None:
+    """Return the error of a request that waited too long, or that is beyond the server's quota; None for any other."""
+    refusal: EmulatorError | None = scope.get(REFUSAL)
+    return refusal or (overload_error() if is_overdue(arrived_at) else None)
+
+
 class LoopTurns:
     """The turns of one event loop: once the requests of an iteration have taken `TURN_SECONDS`, those that follow begin
     one by one, each in an iteration of its own, in the order in which they came.
@@ -145,16 +151,15 @@ _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTurns] = WeakKeyDiction
 """The turns of each event loop of this process."""
 
 
-async def wait_for_turn(scope: Scope, arrived_at: float) -> EmulatorError | None:
-    """Wait until a request may begin. Return the error with which it is refused, because it waited too long or is
-    beyond the server's quota; None for any other.
+async def wait_for_turn() -> EmulatorError | None:
+    """Wait until a request may begin whose body was read: bodies that arrive together would otherwise all begin
+    together. Return the error with which it is refused if its turn came too late, else None.
     """
-    loop = asyncio.get_running_loop()
+    loop, began_at = asyncio.get_running_loop(), perf_counter()
     if (turns := _TURNS.get(loop)) is None:
         turns = _TURNS[loop] = LoopTurns()
     await turns.wait()
-    refusal: EmulatorError | None = scope.get(REFUSAL)
-    return refusal or (overload_error() if is_overdue(arrived_at) else None)
+    return overload_error() if is_overdue(began_at) else None
 
 
 def overload_error() -> Overloaded:

@@ -42,7 +42,7 @@ from webemu.api.http.response import (
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
-from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error, wait_for_turn
+from webemu.api.runtime.load_shedding import arrival_time, find_refusal, is_overdue, overload_error, wait_for_turn
 from webemu.api.services.routes import Route, Routes
 from webemu.api.services.trainer_side import TRAINER_PATHS, TrainerSide
 from webemu.api.sessions.credentials import has_session
@@ -166,7 +166,7 @@ class NativeApi:
         """Answer a request to a native route with the handler of its method."""
         method, path, start = scope["method"], scope["path"], arrival_time(scope)
         try:
-            if path not in NEVER_SHED_PATHS and (refusal := await wait_for_turn(scope, start)):
+            if (refusal := find_refusal(scope, start)) and path not in NEVER_SHED_PATHS:
                 raise refusal
             if (route := methods.get(method)) is None:
                 raise method_not_allowed_error(method, path, ", ".join(methods))
@@ -175,6 +175,8 @@ class NativeApi:
             )
             if query_or_body is None:  # the client disconnected before its body was complete
                 return
+            if path not in NEVER_SHED_PATHS and (refusal := await wait_for_turn()):
+                raise refusal
             work = route(query_or_body)
             answer = await (run_while_connected(work, scope, receive) if method == "POST" else work)
         except BaseException as error:

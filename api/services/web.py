@@ -27,7 +27,7 @@ from webemu.api.mcp import session_errors
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
-from webemu.api.runtime.load_shedding import arrival_time, wait_for_turn
+from webemu.api.runtime.load_shedding import arrival_time, find_refusal, wait_for_turn
 from webemu.api.runtime.thread_pool import ThreadPool
 from webemu.api.services.captured_web import answer, answer_from_index, render_plain_failure, render_refusal
 from webemu.api.services.recordings import has_recorded_answer, mark_unrecorded, replay_exchange
@@ -93,14 +93,14 @@ class Web:
         """Answer a request, under its session if it has one, and send the response."""
         request: Request | None = None
         timer = RequestTimer(WEB_ROUTE, arrival_time(scope))
-        refusal = await wait_for_turn(scope, timer.start)  # asked now: reading the body would count as waiting
+        refusal = find_refusal(scope, timer.start)  # asked now: reading the body would count as waiting
         try:
             if (request := await _read_request(scope, receive)) is None:
                 return
             service = self._services.hosts.get(request.host)
             timer = timer.with_dialect(self._dialect(service))
             request = self._with_session(request, service)
-            if refusal:
+            if refusal := refusal or await wait_for_turn():
                 reply = self._responder(request.host, service, answer).render_error(request, refusal)
             elif request.session.id:
                 handler = partial(_serve_service_host, service) if service else answer
@@ -117,7 +117,7 @@ class Web:
     async def serve_own_host(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer a request to one of this server's own pages or services; return False if there is none at its path."""
         timer = RequestTimer(PAGES_ROUTE, arrival_time(scope))
-        refusal = await wait_for_turn(scope, timer.start)
+        refusal = find_refusal(scope, timer.start)
         reply: Response | None
         try:
             if (request := await _read_request(scope, receive)) is None:
@@ -130,7 +130,7 @@ class Web:
                 if responder is NATIVE_RESPONDER
                 else timer.with_dialect(self._dialect(responder.handler))
             )
-            if refusal:
+            if refusal := refusal or await wait_for_turn():
                 reply = responder.render_error(request, refusal)
             elif request.session.id and not session_errors.is_protocol_message(request):
                 return await self._handle_session(request, responder, scope, send, timer)

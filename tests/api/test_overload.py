@@ -5,7 +5,7 @@ import http.client
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partialmethod
 from pathlib import Path
 
@@ -168,11 +168,18 @@ def test_requests_that_find_time_left_do_not_wait(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1/v1/search", "http://127.0.0.1/serper/search", "https://google.serper.dev/search"]
+    ("method", "url"),
+    [
+        ("GET", "http://127.0.0.1/v1/search"),
+        ("GET", "http://127.0.0.1/serper/search"),
+        ("POST", "http://127.0.0.1/serper/search"),
+        ("POST", "https://google.serper.dev/search"),
+    ],
 )
 def test_all_that_is_answered_on_the_event_loop_takes_turns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, url: str
 ) -> None:
+    """Bodies come together, after the heads: clients that send many requests at once send them so."""
     add_source(tmp_path / "c", 1, "river port bridge")
     world, noted = open_world(tmp_path / "c"), Turns()
     app = create_app(Config(root=tmp_path, collection="c"), world)
@@ -185,13 +192,28 @@ def test_all_that_is_answered_on_the_event_loop_takes_turns(
         monkeypatch.setattr(kind, "search", partialmethod(search_slowly, search=kind.search))
 
     async def run() -> list[httpx.Response]:
+        heads_have_come = asyncio.Event()
+
+        async def send_body(query: str) -> AsyncIterator[bytes]:
+            await heads_have_come.wait()
+            yield json.dumps({"q": query}).encode()
+
+        def ask(client: httpx.AsyncClient, query: str) -> Coroutine[None, None, httpx.Response]:
+            if method == "GET":
+                return client.get(url, params={"q": query})
+            return client.post(url, content=send_body(query), headers={"Content-Type": "application/json"})
+
         counting = asyncio.create_task(noted.count_iterations())
         transport = httpx.ASGITransport(app=app.serve_web if "serper.dev" in url else app)
         async with httpx.AsyncClient(transport=transport) as client:
-            answers = await asyncio.gather(*(client.get(url, params={"q": f"river {n}"}) for n in range(8)))
+            asking = asyncio.gather(*(ask(client, f"river {number}") for number in range(8)))
+            for _ in range(200):  # iterations: until all wait for their bodies
+                await asyncio.sleep(0)
+            heads_have_come.set()
+            answers = await asking
         counting.cancel()
         return answers
 
     assert [answer.status_code for answer in asyncio.run(run())] == [200] * 8
-    assert [name for name, _ in noted.worked] == [f"river {n}" for n in range(8)]
+    assert [name for name, _ in noted.worked] == [f"river {number}" for number in range(8)]
     assert len({iteration for _, iteration in noted.worked}) == 8
