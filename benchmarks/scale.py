@@ -46,6 +46,7 @@ PART_PATTERNS = {
     "catalog": ("catalog.duckdb",),
     "text index": ("shards/*/text/*",),
     "result records": ("shards/*/records.*",),
+    "term counts": ("shards/*/counts.*",),
     "page views": ("shards/*/views.*",),
     "lookup": ("snapshots/*/pages.lmdb",),
     "columns": ("snapshots/*/columns/*",),

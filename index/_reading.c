@@ -8,6 +8,7 @@
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD 16                     /* bytes before the tables of a record */
@@ -913,14 +914,324 @@ static PyObject *drop_duplicates(PyObject *module, PyObject *const *given, Py_ss
     return answer;
 }
 
+#define COUNT_HEAD 4                /* bytes of the length before the counts of a page (index/term_counts.py) */
+#define EXACT_COUNTS 128            /* counts below this are stored as they are */
+#define MOST_COUNTED 32767          /* highest count that is told from lower ones */
+#define NEAR_COUNTS 16              /* entries searched on each side of the expected one: two lines of the cache */
+
+/* The CRC-32 of zlib, byte by byte: terms are short. */
+static uint32_t crc_table[256];
+
+static void fill_crc_table(void)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t value = byte;
+        for (int bit = 0; bit < 8; bit++)
+            value = value & 1 ? value >> 1 ^ 0xEDB88320u : value >> 1;
+        crc_table[byte] = value;
+    }
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint32_t one = *(const uint32_t *)left, other = *(const uint32_t *)right;
+    return (one > other) - (one < other);
+}
+
+/* Write the hashes of the terms of a text, in order; return how many there are. */
+static size_t hash_terms(const uint8_t *text, Py_ssize_t size, uint32_t *hashes)
+{
+    size_t count = 0;
+    for (Py_ssize_t at = 0; at < size; at++) {
+        uint32_t value = ~(uint32_t)0;
+        Py_ssize_t start = at;
+        for (; at < size && text[at] != ' '; at++)
+            value = value >> 8 ^ crc_table[(value ^ text[at]) & 255];
+        if (at > start)
+            hashes[count++] = ~value >> 8;
+    }
+    return count;
+}
+
+/* A count in 8 bits: exact below 128, then its first five binary digits. */
+static uint32_t encoded_count(size_t count)
+{
+    if (count < EXACT_COUNTS)
+        return (uint32_t)count;
+    if (count > MOST_COUNTED)
+        count = MOST_COUNTED;
+    int shift = 59 - __builtin_clzll(count);
+    return 80 + 16 * (uint32_t)shift + (uint32_t)(count >> shift & 15);
+}
+
+static PyObject *encode_counts(PyObject *module, PyObject *terms)
+{
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(terms, &size);
+    (void)module;
+    if (!text)
+        return NULL;
+    uint32_t *entries = PyMem_Malloc(((size_t)size / 2 + 2) * sizeof(uint32_t));
+    if (!entries)
+        return PyErr_NoMemory();
+    size_t length = hash_terms((const uint8_t *)text, size, entries + 1), end = 1;
+    qsort(entries + 1, length, sizeof(uint32_t), by_value);
+    /* Runs of equal hashes become one entry each, written over the hashes that were read. */
+    for (size_t at = 1, next; at <= length; at = next) {
+        for (next = at + 1; next <= length && entries[next] == entries[at]; next++)
+            ;
+        entries[end++] = entries[at] << 8 | encoded_count(next - at);
+    }
+    entries[0] = (uint32_t)length;
+    PyObject *blob = PyBytes_FromStringAndSize((const char *)entries, (Py_ssize_t)(end * sizeof(uint32_t)));
+    PyMem_Free(entries);
+    return blob;
+}
+
+/* One page whose score is completed. */
+typedef struct {
+    double score;
+    size_t doc;
+    Py_ssize_t shard;
+    const uint8_t *offsets, *counts, *end;
+} Candidate;
+
+/* The files of counts of the shards, and the first dense id of each. */
+typedef struct {
+    Py_ssize_t shards;
+    Py_buffer *blobs, *offsets;
+    size_t *bases;
+} CountFiles;
+
+static void close_counts(CountFiles *files)
+{
+    for (Py_ssize_t shard = 0; shard < files->shards; shard++) {
+        PyBuffer_Release(files->blobs + shard); /* does nothing for a buffer that was not acquired */
+        PyBuffer_Release(files->offsets + shard);
+    }
+    PyMem_Free(files->blobs);
+    PyMem_Free(files->bases);
+}
+
+/* Get the buffers of all shards; 0 with an exception if the arguments are invalid. */
+static int open_counts(PyObject *pairs, PyObject *bases, CountFiles *files)
+{
+    Py_ssize_t shards = PySequence_Fast_GET_SIZE(pairs);
+    if (!shards || PySequence_Fast_GET_SIZE(bases) != shards) {
+        PyErr_SetString(PyExc_ValueError, "there must be as many bases as shards, at least one");
+        return 0;
+    }
+    files->blobs = PyMem_Calloc(2 * (size_t)shards, sizeof(Py_buffer));
+    files->bases = PyMem_Calloc((size_t)shards, sizeof(size_t));
+    if (!files->blobs || !files->bases) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    files->shards = shards;
+    files->offsets = files->blobs + shards;
+    for (Py_ssize_t shard = 0; shard < shards; shard++) {
+        PyObject *pair = PySequence_Fast_GET_ITEM(pairs, shard);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
+            PyErr_SetString(PyExc_TypeError, "the files of a shard must be (blobs, offsets)");
+            return 0;
+        }
+        files->bases[shard] = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(bases, shard));
+        if (PyErr_Occurred() || PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 0), files->blobs + shard, PyBUF_SIMPLE) < 0
+            || PyObject_GetBuffer(PyTuple_GET_ITEM(pair, 1), files->offsets + shard, PyBUF_SIMPLE) < 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Find where the offsets of a page are, and fetch them; 0 with an exception if there is no such page. */
+static int find_page(const CountFiles *files, Candidate *candidate)
+{
+    Py_ssize_t shard = files->shards - 1;
+    while (shard && files->bases[shard] > candidate->doc)
+        shard--;
+    size_t number = candidate->doc - files->bases[shard];
+    const Py_buffer *offsets = files->offsets + shard;
+    if (candidate->doc < files->bases[shard] || number + 1 >= (size_t)offsets->len / 8) {
+        PyErr_Format(PyExc_IndexError, "no page has the dense id %zu", candidate->doc);
+        return 0;
+    }
+    candidate->shard = shard;
+    candidate->offsets = (const uint8_t *)offsets->buf + 8 * number;
+    __builtin_prefetch(candidate->offsets);
+    return 1;
+}
+
+/* Find the counts of a page; 0 with an exception if they are damaged. */
+static int find_counts(const CountFiles *files, Candidate *candidate)
+{
+    const Py_buffer *blobs = files->blobs + candidate->shard;
+    uint64_t start = u64(candidate->offsets), end = u64(candidate->offsets + 8);
+    if (end > (uint64_t)blobs->len || start > end || end - start < COUNT_HEAD || (end - start) % 4) {
+        PyErr_SetString(PyExc_ValueError, "damaged term counts");
+        return 0;
+    }
+    candidate->counts = (const uint8_t *)blobs->buf + start;
+    candidate->end = (const uint8_t *)blobs->buf + end;
+    return 1;
+}
+
+/* Length of a field as Tantivy stores it, in 8 bits. */
+static uint32_t quantized(uint32_t length)
+{
+    if (length < 40)
+        return length;
+    int shift = 28 - __builtin_clz(length - 24);
+    return 24 + ((length - 24) >> shift << shift);
+}
+
+/* Count that a code of 8 bits stands for: the middle of those that share it. */
+static double decoded_count(uint32_t code)
+{
+    if (code < EXACT_COUNTS)
+        return code;
+    int shift = (int)(code - 80) / 16;
+    return ((code & 15) + 16.5) * ((uint32_t)1 << shift) - 0.5;
+}
+
+/* Return how often a page has a term. Hashes are evenly distributed, as those of `mask_of`. */
+static double count_of(const uint8_t *entries, size_t count, uint32_t wanted)
+{
+    size_t place = (uint64_t)wanted * count >> 24, low = place > NEAR_COUNTS ? place - NEAR_COUNTS : 0;
+    size_t high = place + NEAR_COUNTS < count ? place + NEAR_COUNTS : count;
+    if (low && u32(entries + 4 * low) >> 8 >= wanted)
+        low = 0;
+    if (high < count && u32(entries + 4 * high - 4) >> 8 < wanted)
+        high = count;
+    const uint8_t *at = entries + 4 * low;
+    for (size_t left = high - low; left > 1; left -= left / 2)
+        at += u32(at + 4 * (left / 2) - 4) >> 8 < wanted ? 4 * (left / 2) : 0;
+    return low < high && u32(at) >> 8 == wanted ? decoded_count(u32(at) & 255) : 0;
+}
+
+/* Add what the wanted terms give to the score of a page, in the order of the Python twin. */
+static void complete(Candidate *candidate, const uint32_t *hashes, const double *weights, Py_ssize_t wanted, double average)
+{
+    const double k1 = 1.2, b = 0.75;
+    double norm = k1 * (1.0 - b + b * quantized(u32(candidate->counts)) / average);
+    size_t terms = (size_t)(candidate->end - candidate->counts) / 4 - 1;
+    for (Py_ssize_t one = 0; one < wanted; one++) {
+        double count = count_of(candidate->counts + COUNT_HEAD, terms, hashes[one]);
+        if (count)
+            candidate->score += weights[one] * (k1 + 1.0) * count / (count + norm);
+    }
+}
+
+/* Better pages first, then by dense id. */
+static int by_score(const void *left, const void *right)
+{
+    const Candidate *one = left, *other = right;
+    if (one->score != other->score)
+        return one->score < other->score ? 1 : -1;
+    return (one->doc > other->doc) - (one->doc < other->doc);
+}
+
+/* Complete the scores in passes, each of which fetches what the next one reads. */
+static int complete_all(const CountFiles *files, PyObject *ranked, PyObject *wanted, double average, Candidate *candidates)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(ranked), terms = PySequence_Fast_GET_SIZE(wanted);
+    uint32_t *hashes = PyMem_Malloc(((size_t)terms + 1) * sizeof(uint32_t));
+    double *weights = PyMem_Malloc(((size_t)terms + 1) * sizeof(double));
+    int done = hashes && weights;
+    if (!done)
+        PyErr_NoMemory();
+    for (Py_ssize_t one = 0; done && one < terms; one++) {
+        PyObject *term = PySequence_Fast_GET_ITEM(wanted, one);
+        if ((done = PyTuple_Check(term) && PyTuple_GET_SIZE(term) == 2)) {
+            hashes[one] = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(term, 0));
+            weights[one] = PyFloat_AsDouble(PyTuple_GET_ITEM(term, 1));
+            done = !PyErr_Occurred();
+        } else
+            PyErr_SetString(PyExc_TypeError, "a term must be (hash, weight)");
+    }
+    for (Py_ssize_t place = 0; done && place < count; place++) {
+        PyObject *entry = PySequence_Fast_GET_ITEM(ranked, place);
+        if ((done = PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == 2)) {
+            candidates[place].score = PyFloat_AsDouble(PyTuple_GET_ITEM(entry, 0));
+            candidates[place].doc = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 1));
+            done = !PyErr_Occurred() && find_page(files, candidates + place);
+        } else
+            PyErr_SetString(PyExc_TypeError, "an entry must be (score, dense id)");
+    }
+    for (Py_ssize_t place = 0; done && place < count; place++) {
+        const Candidate *candidate = candidates + place;
+        if (!(done = find_counts(files, candidates + place)))
+            break;
+        __builtin_prefetch(candidate->counts);
+        for (Py_ssize_t one = 0; one < terms; one++) {
+            const uint8_t *at = candidate->counts + ((uint64_t)(candidate->end - candidate->counts) * hashes[one] >> 24);
+            __builtin_prefetch(at - 2 * NEAR_COUNTS);
+            __builtin_prefetch(at + 2 * NEAR_COUNTS);
+        }
+    }
+    for (Py_ssize_t place = 0; done && place < count; place++)
+        complete(candidates + place, hashes, weights, terms, average);
+    PyMem_Free(hashes);
+    PyMem_Free(weights);
+    return done;
+}
+
+/* Return (score, dense id) of candidates as a list. */
+static PyObject *scored(const Candidate *candidates, Py_ssize_t count)
+{
+    PyObject *answer = PyList_New(count), *one;
+    for (Py_ssize_t place = 0; answer && place < count; place++) {
+        if ((one = Py_BuildValue("dn", candidates[place].score, (Py_ssize_t)candidates[place].doc)))
+            PyList_SET_ITEM(answer, place, one);
+        else
+            Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+static PyObject *complete_scores(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    PyObject *lists[4] = {NULL, NULL, NULL, NULL}, *answer = NULL;
+    CountFiles files = {0, NULL, NULL, NULL};
+    (void)module;
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "complete_scores(files, bases, ranked, terms, average)");
+        return NULL;
+    }
+    double average = PyFloat_AsDouble(given[4]);
+    int done = !PyErr_Occurred();
+    for (int one = 0; done && one < 4; one++)
+        done = (lists[one] = PySequence_Fast(given[one], "the first four arguments must be sequences")) != NULL;
+    if (done && open_counts(lists[0], lists[1], &files)) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(lists[2]);
+        Candidate *candidates = PyMem_Calloc((size_t)size + 1, sizeof(Candidate));
+        if (!candidates)
+            PyErr_NoMemory();
+        else if (complete_all(&files, lists[2], lists[3], average, candidates)) {
+            qsort(candidates, (size_t)size, sizeof(Candidate), by_score);
+            answer = scored(candidates, size);
+        }
+        PyMem_Free(candidates);
+    }
+    close_counts(&files);
+    for (int one = 0; one < 4; one++)
+        Py_XDECREF(lists[one]);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"match_features", (PyCFunction)(void (*)(void))match_features, METH_FASTCALL, "See index/record_reader.py."},
     {"drop_duplicates", (PyCFunction)(void (*)(void))drop_duplicates, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
     {"result_fields", (PyCFunction)(void (*)(void))result_fields, METH_FASTCALL, "See index/record_reader.py."},
     {"choose_fragments", (PyCFunction)(void (*)(void))choose_fragments, METH_FASTCALL, "See index/fragments.py."},
+    {"encode_counts", encode_counts, METH_O, "See index/term_counts.py."},
+    {"complete_scores", (PyCFunction)(void (*)(void))complete_scores, METH_FASTCALL, "See index/term_counts.py."},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_reading", NULL, 0, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__reading(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__reading(void)
+{
+    fill_crc_table();
+    return PyModuleDef_Init(&definition);
+}

@@ -10,6 +10,7 @@ import mmap
 import os
 from array import array
 from pathlib import Path
+from typing import Self
 
 
 def map_file(path: Path) -> memoryview:
@@ -33,7 +34,7 @@ class BlobWriter:
         self._file.write(blob)
         self._offsets.append(self._offsets[-1] + len(blob))
 
-    def __enter__(self) -> BlobWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
