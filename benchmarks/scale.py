@@ -46,7 +46,6 @@ PART_PATTERNS = {
     "catalog": ("catalog.duckdb",),
     "text index": ("shards/*/text/*",),
     "result records": ("shards/*/records.*",),
-    "term counts": ("shards/*/counts.*",),
     "page views": ("shards/*/views.*",),
     "lookup": ("snapshots/*/pages.lmdb",),
     "columns": ("snapshots/*/columns/*",),

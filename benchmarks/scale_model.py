@@ -99,8 +99,8 @@ _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     *(
         (f"disk: {part}", lambda figures, part=part: figures["disk"][part], MB, "MB")
         for part in (
-            *("copies of dumps", "catalog", "text index", "result records", "term counts", "page views", "lookup"),
-            *("columns", "others"),
+            *("copies of dumps", "catalog", "text index", "result records", "page views", "lookup", "columns"),
+            "others",
         )
     ),
     ("search, warm", lambda figures: figures["warm"]["search"]["core_us"], MS, "core-us"),

@@ -142,7 +142,7 @@ def check_packages(_: Config) -> Iterator[CheckResult]:
     if records.READER == "compiled":
         yield CheckResult("ok", "record reader", "compiled")
     else:
-        text = "Python: searches take two to three times as long"
+        text = "Python: searches take about a third longer"
         yield CheckResult("note", "record reader", text, _compiler_action())
 
 

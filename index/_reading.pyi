@@ -15,12 +15,3 @@ def choose_fragments(
 def drop_duplicates(
     rows: memoryview, ranked: Sequence[tuple[float, int]], /
 ) -> list[tuple[tuple[float, int], int]]: ...
-def encode_counts(terms: str, /) -> bytes: ...
-def complete_scores(
-    files: Sequence[tuple[memoryview, memoryview]],
-    bases: Sequence[int],
-    ranked: Sequence[tuple[float, int]],
-    terms: Sequence[tuple[int, float]],
-    average: float,
-    /,
-) -> list[tuple[float, int]]: ...

@@ -10,7 +10,6 @@ import mmap
 import os
 from array import array
 from pathlib import Path
-from typing import Self
 
 
 def map_file(path: Path) -> memoryview:
@@ -34,7 +33,7 @@ class BlobWriter:
         self._file.write(blob)
         self._offsets.append(self._offsets[-1] + len(blob))
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> BlobWriter:
         return self
 
     def __exit__(self, *_: object) -> None:

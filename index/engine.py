@@ -27,24 +27,15 @@ from webemu.index.conditions import Clause, ConditionBuilder, list_months
 from webemu.index.index_reader import ANY_TIME, IndexFiles, IndexReader, Period
 from webemu.index.languages import QueryAnalyzer, Readings, count_pages_by_stemmer
 from webemu.index.rank import Weights
-from webemu.index.rank_plan import MAX_SHORTCUT_HITS, NO_RERANKING, RankPlan, RerankInputs, Shortcut
+from webemu.index.rank_plan import NO_RERANKING, RankPlan, RerankInputs
 from webemu.index.records import hash_term, read_texts
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, plan_snippets
-from webemu.index.term_counts import hash_counted_term
 
 MAX_TERMS = 16
 """Longest query in terms; a longer one is cut to the terms with the highest count x idf."""
 
 MAX_PAIRED_WORDS = 32
 """Words of a query, at most, whose neighbouring pairs are looked for in passages."""
-MIN_SAVED_POSTINGS = 50_000
-"""Postings that a shortcut must save: reading them takes longer than finding 400 pages and completing their scores."""
-MAX_FREQUENT_WEIGHT = 0.5
-"""Weight of the words that complete scores, at most, in units of the weight of those that pages are found by."""
-ADDITION = 1.3
-"""Score that a word adds to a page that was not read, at most, in units of its weight. It is an estimate: BM25 never
-adds more than 2.2.
-"""
 _WORD = re.compile(r"(?:(?<!\S)\.)?\w+(?:(?:\+\+|#)(?!\w))?")
 """A word of a query, with the signs that make it another word: `C#`, `C++`, `.NET`."""
 _SIGNED = re.compile(r"(?<!\S)\.|[#+]")
@@ -60,17 +51,10 @@ class Word(NamedTuple):
     """Terms that the word may be in the index."""
     hashes: tuple[int, ...]
     clauses: tuple[Clause, ...]
-    weight: float
-    """Number of times that the query has the word, times its rareness (idf)."""
 
 
 def _all_hashes(words: list[Word]) -> tuple[int, ...]:
     return tuple([one for word in words for one in word.hashes])
-
-
-@lru_cache(maxsize=1 << 16)
-def _count_hashes(readings: Readings) -> tuple[int, ...]:
-    return tuple(map(hash_counted_term, readings))
 
 
 def _ranking_clauses(words: list[Word]) -> list[Clause]:
@@ -123,7 +107,6 @@ class RankEngine:
         """Weights of the ranking features."""
         self.documents = self._count_documents()
         """Number of searchable pages, of all partitions if the index is partitioned."""
-        self._share_of_pages = int(self._searcher.num_docs) / max(1, self.documents)
         self.reader = IndexReader(files, weights, self.documents, self._newest_day())
         # Caches belong to the instance: its methods are bound here, so that the cache dies with the engine.
         self._frequency = lru_cache(maxsize=1 << 17)(self._doc_freq)
@@ -197,7 +180,7 @@ class RankEngine:
             for query, weight in zip(queries, weights, strict=True)
         ]
         clauses = tuple([(Occur.Should, query) for query in queries])
-        return Word(frequency, readings, tuple(map(hash_term, readings)), clauses, count * rareness)
+        return Word(frequency, readings, tuple(map(hash_term, readings)), clauses)
 
     def _idf(self, frequency: int) -> float:
         """Return BM25's inverse document frequency of a term on `frequency` pages."""
@@ -243,30 +226,7 @@ class RankEngine:
             body = Query.boolean_query(_ranking_clauses(words)) if words else _match_all()
             query = Query.boolean_query([(Occur.Must, body), *conditions])
         inputs = self._rerank_inputs(words, parsed.words)
-        shortcut = self._find_shortcut(words) if not conditions else None
-        return RankPlan(self.reader, query, hashes, inputs, self._plan_snippets(words, parsed), shortcut)
-
-    def _find_shortcut(self, words: list[Word]) -> Shortcut | None:
-        """Return the shortcut by the rarest of these words, which are sorted by frequency; None if none is worth it."""
-        if self._field != "all" or not self.reader.has_counts:
-            return None
-        saved, frequent_weight = sum([word.frequency for word in words]), sum([word.weight for word in words])
-        pages, rare_weight = 0, 0.0
-        for number, word in enumerate(words, 1):
-            pages += word.frequency
-            saved -= word.frequency
-            if saved * self._share_of_pages < MIN_SAVED_POSTINGS:
-                break
-            rare_weight += word.weight
-            frequent_weight -= word.weight
-            if (
-                pages * self._share_of_pages > MAX_SHORTCUT_HITS
-                and frequent_weight <= MAX_FREQUENT_WEIGHT * rare_weight
-            ):
-                completing = [(term, word.weight) for word in words[number:] for term in _count_hashes(word.readings)]
-                rare_words = Query.boolean_query(_ranking_clauses(words[:number]))
-                return Shortcut(rare_words, completing, ADDITION * frequent_weight)
-        return None
+        return RankPlan(self.reader, query, hashes, inputs, self._plan_snippets(words, parsed))
 
     def _plan_groups(self, parsed: ParsedQuery, words: list[Word]) -> RankPlan:
         """Return the plan of a query with `OR`: its ungrouped words and the best alternative of each group rank."""

@@ -21,11 +21,9 @@ from webemu.emulator.dates import format_day
 from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
-from webemu.index.count_files import TermCounts
 from webemu.index.duplicate_clusters import Duplicates
 from webemu.index.rank import Weights, document_prior, recency
 from webemu.index.records import is_published
-from webemu.index.term_counts import WeightedHashes
 
 DAY_SECONDS = 86_400
 """Seconds of a day."""
@@ -48,8 +46,6 @@ class IndexFiles:
     """First dense id of each shard's result records."""
     columns: Columns
     duplicates: Duplicates
-    counts: TermCounts | None = None
-    """Counts of each page's terms; None if scores cannot be completed."""
 
 
 class Period(NamedTuple):
@@ -78,7 +74,6 @@ class IndexReader:
         # Segments in the order of their dense ids, to find the segment of a page by bisection.
         self._segments_by_base = sorted(zip(files.bases, range(len(files.bases)), strict=True))
         self._records = files.records
-        self._counts = files.counts
         self._record_bases = files.record_bases
         self.columns = files.columns
         self.weights = weights
@@ -90,16 +85,6 @@ class IndexReader:
         hits = self.searcher.search(query, limit, count=False).hits
         # A limit of all documents is complete too, even if exactly as many were found.
         return hits, len(hits) < limit or limit >= self._documents
-
-    @property
-    def has_counts(self) -> bool:
-        """True if scores can be completed."""
-        return self._counts is not None
-
-    def complete_scores(self, hits: Sequence[ScoredDoc], terms: WeightedHashes) -> list[ScoredDoc]:
-        """Return hits with what further terms add to their scores (`webemu.index.term_counts`), best first."""
-        assert self._counts is not None
-        return self._counts.complete_scores(hits, terms)
 
     def matches(self, query: Query, doc: int) -> bool:
         """True if a page is among all that a Tantivy query matches."""

@@ -18,7 +18,7 @@ from webemu.emulator.errors import SnapshotError
 from webemu.index.lookup import SourceDocs
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
-FORMAT = 11
+FORMAT = 10
 """Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
 
 
@@ -96,8 +96,6 @@ class Manifest:
     """Hash of the code that built it (`webemu.index.builders`)."""
     removals: str = ""
     """Hash of the removals that the snapshot is known to honour; empty if there were none."""
-    terms: int = 0
-    """Terms of the field `all` of all searchable pages, repetitions included."""
     digest: str = ""
     """Hash of all the other fields; empty in snapshots of older versions."""
 

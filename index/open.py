@@ -24,8 +24,6 @@ from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
 from webemu.index.codings import thread_decompressor
 from webemu.index.columns import Columns
-from webemu.index.count_files import FILE as COUNTS_FILE
-from webemu.index.count_files import TermCounts
 from webemu.index.duplicate_clusters import FOLDER as DUPLICATES_FOLDER
 from webemu.index.duplicate_clusters import Duplicates
 from webemu.index.engine import RankEngine
@@ -276,9 +274,7 @@ def _open_files(collection: Path, folder: Path) -> tuple[Manifest, IndexFiles, S
     bases = compute_segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
-    count_files = [collection / "shards" / shard / COUNTS_FILE for shard in manifest.shards]
-    counts = TermCounts(count_files, manifest.bases, manifest.terms / max(1, manifest.documents))
-    files = IndexFiles(index, bases, records, list(manifest.bases), columns, duplicates, counts)
+    files = IndexFiles(index, bases, records, list(manifest.bases), columns, duplicates)
     return manifest, files, SnapshotPageStore(folder, collection, manifest)
 
 

@@ -14,12 +14,11 @@ from tantivy import Query
 from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
-from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period
+from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period, TantivyHit
 from webemu.index.rank import LENGTHS, RERANK_DEPTH, rerank_factors
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
-from webemu.index.term_counts import WeightedHashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +33,8 @@ class RerankInputs:
     """Times that the query wants pages to be from."""
 
 
-MAX_SHORTCUT_HITS = 50
-"""Hits that are looked for by a shortcut, at most."""
-SHORTCUT_DEPTHS = (400, 1600)
-"""Pages whose scores are completed: if so many do not tell the best ones, the next number."""
 NO_RERANKING = RerankInputs()
 """Inputs of a plan without a second stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shortcut:
-    """A cheaper way to the best pages: those of the rare words are found, then the frequent words complete their
-    scores.
-
-    A page that was not read has at most the score of the last one by the rare words, and what the frequent words add to
-    it. Pages above that are the best ones. How much is added is estimated, so that a search in a hundred misses one of
-    its first ten pages (docs/decisions/032-frequent-words-complete-scores.md).
-    """
-
-    query: Query
-    """The rare words."""
-    completing: WeightedHashes
-    """The frequent words."""
-    addition: float
-    """Score that the frequent words add to a page that was not read, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +49,6 @@ class RankPlan:
     rerank: RerankInputs = NO_RERANKING
     snippets: SnippetChoice = NO_CHOICE
     """The choice of sentences that snippets show."""
-    shortcut: Shortcut | None = None
-    """Another way to the first hits, if it is worth it."""
 
     @property
     def reranks(self) -> bool:
@@ -98,8 +73,6 @@ class RankPlan:
             return [], True
         reader, reranks = self.reader, self.reranks
         limit = max(limit, RERANK_DEPTH) if reranks else limit
-        if self.shortcut and limit <= MAX_SHORTCUT_HITS and (best := self._take_shortcut(self.shortcut, limit)):
-            return best, False
         tantivy_hits, is_complete = reader.search(self.query, limit)
         if self.hashes:
             # Widen the search until the second stage has enough hits above the tie at the end of the list.
@@ -115,27 +88,6 @@ class RankPlan:
         if self.hashes:
             hits = reader.break_ties(hits)
         return hits, is_complete
-
-    def _take_shortcut(self, shortcut: Shortcut, limit: int) -> list[ScoredDoc]:
-        """Return the best `limit` hits by a shortcut, without those that tie with the next one; none if pages that were
-        not read may be among the first `MAX_SHORTCUT_HITS`.
-        """
-        reader, bases = self.reader, self.reader.bases
-        for depth in SHORTCUT_DEPTHS:
-            tantivy_hits, is_complete = reader.search(shortcut.query, depth)
-            unread_score = shortcut.addition
-            if not is_complete:
-                unread_score += tantivy_hits[-1][0]
-                tantivy_hits = tantivy_hits[: _count_untied(tantivy_hits)]
-            hits = [(score, bases[address.segment_ord] + address.doc) for score, address in tantivy_hits]
-            completed_hits = reader.complete_scores(hits, shortcut.completing)
-            if len(completed_hits) > MAX_SHORTCUT_HITS and completed_hits[MAX_SHORTCUT_HITS][0] >= unread_score:
-                best_hits = completed_hits[: _count_untied(completed_hits[: limit + 1])]
-                if len(best_hits) >= (RERANK_DEPTH if self.reranks else 1):
-                    return reader.break_ties(best_hits)
-            if is_complete:
-                break
-        return []
 
     def _rerank(self, hits: list[ScoredDoc]) -> list[ScoredDoc]:
         """Return hits ordered by the second stage. No factor is below 1, so none falls below the hits that are not
@@ -195,7 +147,7 @@ class RankPlan:
         return self.query is not None and self.reader.matches(self.query, doc)
 
 
-def _count_untied(hits: Sequence[tuple[float, object]]) -> int:
+def _count_untied(hits: Sequence[TantivyHit]) -> int:
     """Return how many entries of a ranking come before those that tie with its last one."""
     last_score, end = hits[-1][0], len(hits)
     while end and hits[end - 1][0] == last_score:

@@ -93,7 +93,7 @@ def describe_reader() -> str:
     """Return one line for people: which record reader runs, and how to get the faster one."""
     if READER == "compiled":
         return READER
-    return f"{READER}: searches take two to three times as long; install a C compiler (cc), then install webemu again"
+    return f"{READER}: searches take about a third longer; install a C compiler (cc), then install webemu again"
 
 
 def hash_term(term: str) -> int:

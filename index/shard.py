@@ -26,8 +26,6 @@ from webemu.emulator.dates import to_day_number
 from webemu.index.blobs import BlobWriter
 from webemu.index.builders import SHARD_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
-from webemu.index.count_files import FILE as COUNTS_FILE
-from webemu.index.count_files import CountWriter
 from webemu.index.digests import hash_folder
 from webemu.index.page_columns import FOLDER as COLUMNS_FOLDER
 from webemu.index.page_columns import write_page_columns
@@ -190,20 +188,19 @@ def build_shard(
         Catalog(collection, read_only=True) as catalog,
         BlobWriter(folder / "records") as records,
         BlobWriter(folder / "views") as views,
-        CountWriter(folder / COUNTS_FILE) as counts,
     ):
         catalog.db.execute("SET threads = 1")  # shards are built by several processes at once
         writer = _PageWriter(records, views, on_page)
         searchable_rows = _page_rows(catalog, spans, True, partition)
         entries = writer.write_searchable(searchable_rows, read_anchors(anchors, spans))
-        documents = write_index(folder / "text", entries, weights, counts)
+        documents = write_index(folder / "text", entries, weights)
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _page_rows(catalog, spans, False, partition):
             writer.write_view(row)
         write_page_columns(catalog.db, folder / COLUMNS_FOLDER, spans, partition.membership_sql("p.url"))
     write_titles(folder / TITLES_FOLDER, writer.titles)
     count_words(folder / WORD_COUNTS_FILE, writer.titles, sample_texts(folder, documents))
-    shard = Shard(name, spans, documents, writer.page_count, counts.terms, hash_folder(folder))
+    shard = Shard(name, spans, documents, writer.page_count, hash_folder(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

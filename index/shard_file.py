@@ -20,8 +20,6 @@ class Shard:
     """Searchable pages: local ids 0 to documents - 1."""
     pages: int
     """All pages with a text view; the unsearchable ones come last."""
-    terms: int
-    """Terms of the field `all` of all searchable pages, repetitions included; 0 in shards of older versions."""
     hashes: dict[str, str]
     """Hashes of its files by path."""
 
@@ -30,7 +28,7 @@ def load_shard(folder: Path) -> Shard:
     """Return the content of `shard.json`. Raises OSError, ValueError or KeyError if it cannot be read."""
     values = json.loads((folder / "shard.json").read_text())
     spans = tuple([(source, start, end) for source, start, end in values["spans"]])
-    return Shard(values["id"], spans, values["documents"], values["pages"], values.get("terms", 0), values["hashes"])
+    return Shard(values["id"], spans, values["documents"], values["pages"], values["hashes"])
 
 
 def shard_exists(root: Path, name: str) -> bool:

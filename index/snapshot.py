@@ -324,7 +324,6 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[Shard]
         sources=len(counts.pages),
         documents=sum(shard.documents for shard in shards_built),
         pages=sum(shard.pages for shard in shards_built),
-        terms=sum(shard.terms for shard in shards_built),
         captures=lookup.captures,
         urls=lookup.urls,
         hosts=lookup.hosts,

@@ -23,7 +23,6 @@ import tantivy
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.urls import host_of
 from webemu.index.analysis import TOKENIZER_NAME, extract_terms, index_analyzer
-from webemu.index.count_files import CountWriter
 from webemu.index.rank import Weights
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
@@ -93,25 +92,22 @@ def _analyze_field(text: str, language: str = "") -> str:
     return " ".join(extract_terms(text, language))
 
 
-def write_index(
-    folder: Path, entries: Iterable[IndexEntry], weights: Weights = Weights(), counts: CountWriter | None = None
-) -> int:
+def write_index(folder: Path, entries: Iterable[IndexEntry], weights: Weights = Weights()) -> int:
     """Index the entries in one thread, numbered from 0 in their order; return how many there were.
 
     Title and link texts are repeated in the ranking field according to their weight, which costs a query nothing.
-    `counts` is given the terms of that field of each entry.
     """
     numbered = enumerate(entries)
     work = folder.with_name(f"{folder.name}.parts")
     parts: list[Path] = []
-    sizes: list[int] = []
+    counts: list[int] = []
     # One writer per part: a single one would merge segments, and document order would be lost.
-    while not sizes or sizes[-1]:
+    while not counts or counts[-1]:
         parts.append(work / str(len(parts)))
-        sizes.append(_write_part(parts[-1], numbered, weights, counts))
+        counts.append(_write_part(parts[-1], numbered, weights))
     unite_indexes(parts, folder)
     _remove_index_folder(work)
-    return sum(sizes)
+    return sum(counts)
 
 
 def _remove_index_folder(folder: Path) -> None:
@@ -129,9 +125,7 @@ def _remove_index_folder(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _write_part(
-    folder: Path, numbered: Iterator[tuple[int, IndexEntry]], weights: Weights, counts: CountWriter | None
-) -> int:
+def _write_part(folder: Path, numbered: Iterator[tuple[int, IndexEntry]], weights: Weights) -> int:
     """Index entries up to `MAX_WRITER_CHARACTERS` of text; return how many."""
     folder.mkdir(parents=True)
     index = tantivy.Index(build_schema(), path=str(folder))
@@ -139,10 +133,7 @@ def _write_part(
     writer = index.writer(HEAP_BYTES, num_threads=1)
     count = chars = 0
     for number, entry in numbered:
-        document, ranked_texts = _build_document(number, entry, weights)
-        writer.add_document(document)
-        if counts is not None:
-            counts.add_terms(" ".join(ranked_texts))
+        writer.add_document(_build_document(number, entry, weights))
         count += 1
         chars += len(entry.terms)
         if chars >= MAX_WRITER_CHARACTERS:
@@ -152,24 +143,24 @@ def _write_part(
     return count
 
 
-def _build_document(number: int, entry: IndexEntry, weights: Weights) -> tuple[tantivy.Document, list[str]]:
-    """Return the document of an entry, and the texts of its field `all`."""
+def _build_document(number: int, entry: IndexEntry, weights: Weights) -> tantivy.Document:
     document = tantivy.Document()
     title = _analyze_field(entry.title, entry.language)
-    own_texts = [title] * weights.title  # repetition is the weight: BM25 counts term frequency
-    ranked_texts = own_texts.copy()
+    for field in ("all", "own"):
+        for _ in range(weights.title):  # repetition is the weight: BM25 counts term frequency
+            document.add_text(field, title)
     for text, weight in entry.anchors[:MAX_ANCHORS]:
-        ranked_texts += [_analyze_field(text, entry.language)] * min(weights.anchors, ceil(weight))
-    for field, texts in (("all", ranked_texts), ("own", own_texts)):
-        texts.append(entry.terms)
-        for text in texts:
-            document.add_text(field, text)
+        link_terms = _analyze_field(text, entry.language)
+        for _ in range(min(weights.anchors, ceil(weight))):
+            document.add_text("all", link_terms)
+    document.add_text("all", entry.terms)
+    document.add_text("own", entry.terms)
     document.add_text("title", title)
     document.add_text("url", _analyze_field(entry.url.partition("://")[2]))
     for key in condition_keys(entry):
         document.add_text("key", key)
     document.add_unsigned("id", number)
-    return document, ranked_texts
+    return document
 
 
 def unite_indexes(shards: list[Path], folder: Path) -> list[int]:

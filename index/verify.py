@@ -9,7 +9,6 @@ from pathlib import Path
 from webemu.emulator.errors import EmulatorError
 from webemu.index.blobs import Blobs
 from webemu.index.catalog import Catalog
-from webemu.index.count_files import FILE as COUNTS_FILE
 from webemu.index.digests import find_damage, hash_file
 from webemu.index.manifest import Manifest, read_manifest
 from webemu.index.open import SnapshotPageStore, open_snapshot
@@ -87,7 +86,5 @@ def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str
         blobs = Blobs(collection / "shards" / name / "records")
         if len(blobs) != shard.documents:
             on_fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
-        if (counted := len(Blobs(collection / "shards" / name / COUNTS_FILE))) != shard.documents:
-            on_fault(f"shard {name}: term counts of {counted} documents, not {shard.documents}")
         for number in range(len(blobs)):
             yield _can_read(partial(_read_url, blobs, number), f"record {number} of {name}", on_fault)

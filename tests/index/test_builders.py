@@ -151,7 +151,6 @@ def contents(folder: Path) -> dict[str, Any]:
         "documents, captures, urls, hosts": [manifest.documents, manifest.captures, manifest.urls, manifest.hosts],
         "url, title, passages": [[url, title, *passages] for url, title, passages in map(read_texts, listed(records))],
         "records": digest(*listed(records)),
-        "term counts": digest(*listed(Blobs(shard / "counts"))),
         "title and text": digest(*map(zstandard.decompress, listed(views))),
         "documents with a word": {word: searcher.doc_freq("all", word) for word in words},
         "sizes of the text index": {path.suffix: path.stat().st_size for path in text},
