@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from webemu.emulator.errors import EmulatorError
 from webemu.index.digests import hash_file
+from webemu.ingest.pieces import UNDIVIDED
 from webemu.ingest.pool import run_jobs
 from webemu.ingest.sources import expand_sources
 from webemu.ingest.worker import RECORD_LIST, Job
@@ -115,7 +116,7 @@ def inspect_file(argument: str) -> Iterator[RecordReport]:
         path = source.path.resolve()
         job = Job(hash_file(path), source.name, str(path), None, "", path.stat().st_size, lists_records=True)
         with tempfile.TemporaryDirectory() as folder:
-            for result in run_jobs([job], Path(folder), 1, lambda running: None, path.stat().st_size + 1):
+            for result in run_jobs([job], Path(folder), 1, lambda running: None, UNDIVIDED):
                 if result.staging_folder is None:
                     raise EmulatorError(f"{path} could not be read: {result.error}", location=str(path))
                 yield from _read_reports(result.staging_folder)

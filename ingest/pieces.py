@@ -29,6 +29,10 @@ from webemu.ingest.worker import Job, to_signed_64, write_marker
 
 PIECE_BYTES = 64 << 20
 """Approximate size of a piece, in bytes of the file. A source of less than one and a half pieces is not divided."""
+UNDIVIDED = 1 << 62
+"""Size of a piece for sources that are to be read in one go. Their own size is not enough: copies of packed ones are
+larger.
+"""
 _MAX_RECORDS_SEARCHED = 64
 """Records after a possible cut that are searched for a change of URL."""
 

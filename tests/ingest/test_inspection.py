@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.errors import EmulatorError
@@ -57,6 +58,15 @@ def test_the_account_is_that_of_ingest(archive: Path, tmp_path: Path) -> None:
     assert {reason: reasons.count(reason) for reason in reasons} == drops
     assert {(report.url, report.offset) for report in reports if report.outcome in ("page", "capture")} == set(rows)
     assert pages == (len([report for report in reports if report.outcome == "page"]),)
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl.gz", "rows.jsonl.zst"])
+def test_a_dump_is_inspected_whose_copy_is_larger_than_the_packed_file(name: str, tmp_path: Path) -> None:
+    rows = [{"url": f"https://rows.example/{number}", "text": f"Row {number}. " * 30} for number in range(400)]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    (tmp_path / name).write_bytes(gzip.compress(lines) if name.endswith(".gz") else zstandard.compress(lines))
+    reports = list(inspect_file(str(tmp_path / name)))
+    assert [report.url for report in reports if report.outcome == "page"] == [row["url"] for row in rows]
 
 
 def test_a_file_that_is_no_archive_is_one_loss(tmp_path: Path) -> None:
