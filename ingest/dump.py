@@ -38,6 +38,8 @@ PAGE_COLUMNS = ("published", "language", "headings", "description", "searchable"
 """Columns of what else is known of a page, as `webemu export` writes them: a day, a code of ISO 639-1, texts, True if
 search finds it, a share, and objects with `target`, `anchor` and `rel`. They are read if `links` is a list.
 """
+CRAWL_COLUMNS = frozenset((*NESTED_COLUMNS, "dump"))
+"""Columns that may hold the name of the crawl."""
 COLUMNS = frozenset(
     (*TEXT_COLUMNS, *URL_COLUMNS, *DATE_COLUMNS, *ID_COLUMNS, *NESTED_COLUMNS, *PAGE_COLUMNS, "title", "dump")
 )
@@ -64,14 +66,19 @@ class DumpRow(NamedTuple):
     """JSON of type `webemu.ingest.capture.DECLARED_TYPE` with what else is known; empty if the row has none of it."""
 
 
-def iter_records(file_name: str, rows: Iterator[Row | Skip]) -> Iterator[bytes | Skip]:
+def iter_records(file_name: str, rows: Iterator[Row | Skip], first_row: int = 0) -> Iterator[bytes | Skip]:
     """Yield each row of a file as the bytes of a WARC record, and skips for rows or parts of them that are lost.
+
+    `first_row` is the number of the first row, if others of the file are before it.
 
     Reasons of skips are `bad-json`, `no-text`, `oversized-record`, and the flaws of a row.
     """
     host, crawl = host_for_file(file_name), ""
-    yield _build_record("warcinfo", DumpRow(file_name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
-    for number, row in enumerate(rows):
+    if not first_row:
+        yield _build_record("warcinfo", DumpRow(file_name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
+    next_number = first_row
+    for row in rows:
+        number, next_number = next_number, next_number + (row.records if isinstance(row, Skip) else 1)
         if isinstance(row, Skip):
             yield row
             continue

@@ -22,12 +22,14 @@ from pathlib import Path
 from webemu.emulator.errors import SourceError
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
 from webemu.ingest.formats.detection import detect_format
-from webemu.ingest.formats.format import Format
+from webemu.ingest.formats.format import CopyTarget, Format
+from webemu.ingest.formats.members import sum_skips
 from webemu.ingest.formats.warc import WARC_GZ_ONE_MEMBER
 from webemu.ingest.pieces import PIECE_BYTES, PieceCollector, split_source
 from webemu.ingest.readers import RecordCrossesPiece
 from webemu.ingest.records import Skip
-from webemu.ingest.repack import make_seekable
+from webemu.ingest.repack import join_copies, make_seekable
+from webemu.ingest.rows import RowRange
 from webemu.ingest.worker import UNREADABLE, Job, RecordsShareMember, WorkerProgress, ingest_job
 
 MAX_CRASHES = 20
@@ -37,7 +39,7 @@ _STATE_WIDTH = len(WorkerProgress._fields)
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """Result of a job: a staging folder, an error, pieces to read instead, or a record that crosses the piece."""
+    """Result of a job: a staging folder, an error, jobs to do instead, or a record that crosses the piece."""
 
     job: Job
     staging_folder: Path | None
@@ -47,14 +49,19 @@ class JobResult:
     crosses_piece: bool = False
     """True if a record reaches over the end of the piece: the source must be read in one go."""
     pieces: tuple[Job, ...] = ()
-    """Jobs to do instead of this one, which was too large."""
+    """Jobs to do instead of this one, which was too large: ranges of rows to copy, or pieces to read."""
+    is_copied: bool = False
+    """True for a job that copied a range of rows."""
 
 
-def _prepare_job(job: Job, collection: Path, container_format: Format | None) -> Job:
+def _prepare_job(job: Job, collection: Path, staging: Path, container_format: Format | None) -> Job:
     """Make the per-record copy if the format needs one. A source of no known format becomes unreadable."""
     path = Path(job.path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
     (collection / "warc").mkdir(parents=True, exist_ok=True)
+    if job.copied_ranges:
+        join_copies([_range_copy(job, number, staging) for number in range(job.copied_ranges)], collection / copy)
+        return replace(job, copy=str(copy))
     try:
         read_from, skips = make_seekable(path, container_format, collection / copy)
     except SourceError:
@@ -65,6 +72,36 @@ def _prepare_job(job: Job, collection: Path, container_format: Format | None) ->
         copy=None if read_from == path else str(copy),
         skipped_ranges=tuple(skips),
     )
+
+
+def _divide_copying(job: Job, container_format: Format | None, piece_bytes: int) -> list[Job]:
+    """Return jobs that copy a large dump range by range; none if it is to be copied in one go."""
+    if container_format is None or container_format.range_copier is None or job.bytes < 1.5 * piece_bytes:
+        return []
+    ranges = container_format.range_copier.divide(Path(job.path), piece_bytes)
+    return [
+        replace(
+            job, container_format=container_format.name, piece_number=number, copied_rows=rows,
+            copied_ranges=len(ranges), bytes=job.bytes // len(ranges),
+        )
+        for number, rows in enumerate(ranges)
+    ]  # fmt: skip
+
+
+def _copy_range(job: Job, rows: RowRange, staging: Path) -> JobResult:
+    """Copy a range of rows to a file of its own. Raises OSError if the source changed since it was divided."""
+    container_format = detect_format(Path(job.path))
+    if container_format is None or container_format.range_copier is None:
+        raise OSError(f"{job.path} was replaced while it was read")
+    with _range_copy(job, job.piece_number or 0, staging).open("wb") as copy:
+        target = CopyTarget(copy, staging, detect_format)
+        skips = container_format.range_copier.copy_range(Path(job.path), rows, target)
+    return JobResult(replace(job, skipped_ranges=tuple(skips)), None, is_copied=True)
+
+
+def _range_copy(job: Job, number: int, staging: Path) -> Path:
+    """Return the path of the copy of a range of rows. It is in the staging folder, which is removed after a run."""
+    return staging / f"{job.source_id}.{number}.warc.gz"
 
 
 def _serve_jobs(
@@ -99,9 +136,16 @@ def _serve_jobs(
 def _run_job(
     job: Job, collection: Path, staging: Path, on_progress: Callable[[WorkerProgress], None], piece_bytes: int
 ) -> JobResult:
-    """Divide a large source into pieces, or ingest a source or piece into a staging folder."""
+    """Divide a large source into ranges to copy or pieces to read, copy a range, or ingest a source or piece into a
+    staging folder.
+    """
+    if job.copied_rows is not None:
+        return _copy_range(job, job.copied_rows, staging)
     if job.end is None:
-        job = _prepare_job(job, collection, detect_format(Path(job.path)))
+        container_format = detect_format(Path(job.path))
+        if not job.copied_ranges and (copies := _divide_copying(job, container_format, piece_bytes)):
+            return JobResult(job, None, pieces=tuple(copies))
+        job = _prepare_job(job, collection, staging, container_format)
         path = collection / job.copy if job.copy else Path(job.path)
         if job.is_readable and len(pieces := split_source(job, path, piece_bytes)) > 1:
             return JobResult(job, None, pieces=tuple(pieces))
@@ -117,7 +161,7 @@ def _run_job(
         if job.piece_number is not None:
             return JobResult(job, None, crosses_piece=True)
         ingest_job(
-            job := _prepare_job(replace(job, end=None), collection, WARC_GZ_ONE_MEMBER),
+            job := _prepare_job(replace(job, end=None), collection, staging, WARC_GZ_ONE_MEMBER),
             collection,
             own_staging,
             on_progress,
@@ -214,6 +258,8 @@ class _JobQueue:
     def __init__(self, jobs: Sequence[Job], staging: Path) -> None:
         self.waiting_jobs = deque(jobs)
         self._staging = staging
+        self._copying: dict[int, tuple[Job, list[Job]]] = {}
+        """Sources whose rows are copied range by range: the job of each, and the jobs of the finished ranges."""
         self._collectors: dict[int, PieceCollector] = {}
         self._finished_pieces: dict[int, list[tuple[Job, WorkerProgress]]] = {}
 
@@ -224,6 +270,8 @@ class _JobQueue:
     def add_result(self, result: JobResult, progress: WorkerProgress) -> JobResult | None:
         """Take the result of a job; return the result of its source if that has ended, else None."""
         source = result.job.source_id
+        if result.is_copied or (result.pieces and result.pieces[0].copied_rows) or source in self._copying:
+            return self._add_copied(result)
         if result.pieces:
             self._collectors[source] = PieceCollector(result.job, result.pieces)
             self._finished_pieces[source] = []
@@ -245,6 +293,29 @@ class _JobQueue:
             return self._give_up(replace(result, crosses_piece=True), collector)
         self._forget_source(source)
         return JobResult(collector.job, joined_folder)
+
+    def _add_copied(self, result: JobResult) -> JobResult | None:
+        """Take a result of copying range by range; return it as that of its source if the source was given up."""
+        source = result.job.source_id
+        if result.pieces:
+            self._copying[source] = result.job, []
+            self.waiting_jobs.extendleft(reversed(result.pieces))
+            return None
+        if source not in self._copying:  # another range failed, and the source was given up
+            return None
+        job, finished = self._copying[source]
+        if not result.is_copied:
+            del self._copying[source]
+            self.waiting_jobs = deque(waiting for waiting in self.waiting_jobs if waiting.source_id != source)
+            return replace(result, job=job)
+        finished.append(result.job)
+        if len(finished) == result.job.copied_ranges:
+            del self._copying[source]
+            finished.sort(key=lambda copied: copied.piece_number or 0)
+            skips = sum_skips(skip for copied in finished for skip in copied.skipped_ranges)
+            formatted = replace(job, container_format=result.job.container_format, skipped_ranges=tuple(skips))
+            self.waiting_jobs.appendleft(replace(formatted, copied_ranges=len(finished)))
+        return None
 
     def _give_up(self, result: JobResult, collector: PieceCollector) -> JobResult | None:
         """Drop all pieces of a source. Return its failed result, or None if it is queued again to be read in one go."""

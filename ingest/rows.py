@@ -18,6 +18,8 @@ from webemu.ingest.records import MAX_BLOCK, Skip
 
 DAMAGED_PARQUET = "damaged-parquet"
 """Drop reason of rows that a damaged Parquet file does not give."""
+CRAWL_COLUMN = b'"dump"'
+"""Name of the column with the name of the crawl, as JSON has it (`webemu.ingest.dump`)."""
 _BATCH_ROWS = 256
 
 
@@ -30,35 +32,84 @@ class Row(NamedTuple):
     """Values by column name."""
 
 
-def parse_lines(chunks: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
-    """Yield the rows of JSON lines that come in parts of any size.
+class RowRange(NamedTuple):
+    """Rows of a file that are copied by themselves."""
+
+    start: int
+    """Offset of the first line; in Parquet the number of the first row group."""
+    end: int
+    """Offset or number behind the last one."""
+    first_row: int
+    """Number of the first row in the file."""
+
+
+def parse_lines(chunks: Iterator[bytes | Skip], start: int = 0) -> Iterator[Row | Skip]:
+    """Yield the rows of JSON lines that come in parts of any size; `start` is the offset of the first.
 
     A line that is too long is not kept. Damage ends a line, and another begins after it.
     """
+    for line in _iter_lines(chunks, start):
+        if isinstance(line, Skip):
+            yield line
+            continue
+        value = _parse_json(line.content)
+        yield Row(line.start, value) if isinstance(value, dict) else Skip("bad-json", line.start, line.size)
+
+
+def divide_lines(chunks: Iterator[bytes | Skip], range_bytes: int) -> list[RowRange]:
+    """Return JSON lines as ranges of about `range_bytes`; none if they make fewer than two, or if a row may name its
+    crawl, which holds for the rows after it.
+    """
+    ranges: list[RowRange] = []
+    start = end = first_row = row = 0
+    for row, line in enumerate(_iter_lines(chunks)):
+        if not isinstance(line, Skip) and CRAWL_COLUMN in line.content:
+            return []
+        line_start = line.offset if isinstance(line, Skip) else line.start
+        if line_start - start >= range_bytes and row > first_row:
+            ranges.append(RowRange(start, line_start, first_row))
+            start, first_row = line_start, row
+        end = line_start + (line.bytes if isinstance(line, Skip) else line.size)
+    # A short remainder stays with the range before.
+    if ranges and end - start < range_bytes // 2:
+        start, _, first_row = ranges.pop()
+    return [*ranges, RowRange(start, end, first_row)] if ranges else []
+
+
+class _Line(NamedTuple):
+    """One line that is not empty."""
+
+    start: int
+    size: int
+    """Bytes with the line end."""
+    content: bytes
+    """Bytes without byte order mark and white space around them."""
+
+
+def _iter_lines(chunks: Iterator[bytes | Skip], start: int = 0) -> Iterator[_Line | Skip]:
+    """Yield each line that is not empty, a skip for one that is too long, and the skips among the parts."""
     line_pieces: list[bytes] = []
-    start = size = 0
+    size = 0
     for chunk in chunks:
         if isinstance(chunk, Skip):
-            yield from _parse_row(start, size, line_pieces)
+            yield from _join_line(start, size, line_pieces)
             yield chunk
             start, size, line_pieces = start + size, 0, []
             continue
         *line_ends, line_start = chunk.split(b"\n")
         for line_end in line_ends:
-            yield from _parse_row(start, size + len(line_end) + 1, [*line_pieces, line_end])
+            yield from _join_line(start, size + len(line_end) + 1, [*line_pieces, line_end])
             start, size, line_pieces = start + size + len(line_end) + 1, 0, []
         size += len(line_start)
         line_pieces = [*line_pieces, line_start] if size <= MAX_BLOCK else []
-    yield from _parse_row(start, size, line_pieces)
+    yield from _join_line(start, size, line_pieces)
 
 
-def _parse_row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Skip]:
-    """Yield the row of one line, a skip if it is unreadable, or nothing if the line is empty."""
+def _join_line(start: int, size: int, pieces: list[bytes]) -> Iterator[_Line | Skip]:
     if size > MAX_BLOCK:
         yield Skip("oversized-record", start, size)
-    elif line := b"".join(pieces).removeprefix(b"\xef\xbb\xbf").strip():
-        value = _parse_json(line)
-        yield Row(start, value) if isinstance(value, dict) else Skip("bad-json", start, size)
+    elif content := b"".join(pieces).removeprefix(b"\xef\xbb\xbf").strip():
+        yield _Line(start, size, content)
 
 
 def _parse_json(line: bytes) -> object:
@@ -73,16 +124,16 @@ def _parse_json(line: bytes) -> object:
         return None
 
 
-def read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
-    """Yield the rows of all row groups. Only `columns` are read, if they are there.
+def read_parquet(path: Path, columns: frozenset[str], rows: RowRange | None = None) -> Iterator[Row | Skip]:
+    """Yield the rows of all row groups, or of a range of them. Only `columns` are read, if they are there.
 
     Damage costs the rest of its own group; without its footer a file is unreadable.
     """
-    number = 0
+    number = rows.first_row if rows else 0
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             names = [name for name in file.schema_arrow.names if name in columns]
-            for group in range(file.metadata.num_row_groups):
+            for group in range(rows.start, rows.end) if rows else range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
                 for value in _read_row_group(file, group, names):
                     yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0)
@@ -94,6 +145,27 @@ def read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
         if isinstance(error, OSError) and error.errno:
             raise
         yield Skip(DAMAGED_PARQUET, number, path.stat().st_size)
+
+
+def divide_parquet(path: Path, range_bytes: int, columns: frozenset[str]) -> list[RowRange]:
+    """Return the row groups of a file as ranges of about `range_bytes`, unpacked; none if they make fewer than two, or
+    if the file has one of `columns`, whose values hold for later rows.
+    """
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            if not columns.isdisjoint(file.schema_arrow.names):
+                return []
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    except (pa.ArrowException, OSError):  # reading the whole tells what is wrong
+        return []
+    ranges: list[RowRange] = []
+    start = first_row = row = size = 0
+    for number, group in enumerate(groups, 1):
+        row, size = row + group.num_rows, size + group.total_byte_size
+        if size >= range_bytes or number == len(groups):
+            ranges.append(RowRange(start, number, first_row))
+            start, first_row, size = number, row, 0
+    return ranges if len(ranges) > 1 else []
 
 
 def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, object] | None]:

@@ -28,6 +28,7 @@ from webemu.ingest.capture import CaptureColumns, CaptureRows, read_capture
 from webemu.ingest.readers import SHARED_MEMBER, read_records
 from webemu.ingest.record_metadata import RequestMetadata, parse_request_metadata, parse_warc_fields
 from webemu.ingest.records import Record, Skip
+from webemu.ingest.rows import RowRange
 from webemu.ingest.times import read_time
 
 CPU_SECONDS = 60
@@ -92,6 +93,10 @@ class Job:
     """Name of the crawl that the file states before the piece."""
     crawl_time: str | None = None
     """WARC-Date of the warcinfo record before the piece."""
+    copied_rows: RowRange | None = None
+    """Rows of a dump that the job copies, and does nothing else; None for all other jobs."""
+    copied_ranges: int = 0
+    """Number of ranges of rows that are copied by themselves; 0 if the source is copied in one go, or not at all."""
     lists_records: bool = False
     """True to list every record and drop in the staging folder (`RECORD_LIST`)."""
 

@@ -13,12 +13,20 @@ from pathlib import Path
 import orjson
 
 from webemu.ingest import dump
-from webemu.ingest.formats.format import CopyTarget, Format, Probe
+from webemu.ingest.formats.format import CopyTarget, Format, Probe, RangeCopier
 from webemu.ingest.formats.har import HAR_START
-from webemu.ingest.formats.members import write_records
+from webemu.ingest.formats.members import read_span, write_records
 from webemu.ingest.formats.recordings import JSON_CASSETTE_START, begins_service_log
 from webemu.ingest.records import Skip
-from webemu.ingest.rows import DAMAGED_PARQUET, Row, parse_lines, read_parquet
+from webemu.ingest.rows import (
+    DAMAGED_PARQUET,
+    Row,
+    RowRange,
+    divide_lines,
+    divide_parquet,
+    parse_lines,
+    read_parquet,
+)
 from webemu.ingest.unpack import GZIP, PLAIN, ZSTD, Packing
 
 _JSON_OBJECT_START = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
@@ -48,13 +56,23 @@ def _copy_lines(path: Path, target: CopyTarget, *, packing: Packing) -> list[Ski
     return _copy_rows(path.name, parse_lines(packing.iter_content(path)), target)
 
 
+def _copy_line_range(path: Path, rows: RowRange, target: CopyTarget) -> list[Skip]:
+    with path.open("rb") as file:
+        lines = parse_lines(read_span(file.fileno(), rows.start, rows.end - rows.start), rows.start)
+        return _copy_rows(path.name, lines, target, rows.first_row)
+
+
 def _copy_parquet(path: Path, target: CopyTarget) -> list[Skip]:
     return _copy_rows(path.name, read_parquet(path, dump.COLUMNS), target)
 
 
-def _copy_rows(file_name: str, rows: Iterator[Row | Skip], target: CopyTarget) -> list[Skip]:
-    """Copy every row of a dump."""
-    return write_records(dump.iter_records(file_name, rows), target.file)
+def _copy_row_groups(path: Path, rows: RowRange, target: CopyTarget) -> list[Skip]:
+    return _copy_rows(path.name, read_parquet(path, dump.COLUMNS, rows), target, rows.first_row)
+
+
+def _copy_rows(file_name: str, rows: Iterator[Row | Skip], target: CopyTarget, first_row: int = 0) -> list[Skip]:
+    """Copy every row of a dump; `first_row` is the number of the first."""
+    return write_records(dump.iter_records(file_name, rows, first_row), target.file)
 
 
 JSONL = Format(
@@ -64,6 +82,7 @@ JSONL = Format(
     packing=PLAIN,
     begins=_begins_object,
     copy_records=partial(_copy_lines, packing=PLAIN),
+    range_copier=RangeCopier(lambda path, size: divide_lines(PLAIN.iter_content(path), size), _copy_line_range),
     is_dump=True,
 )
 JSONL_GZ = Format(
@@ -93,6 +112,7 @@ PARQUET = Format(
     packing=PLAIN,
     begins=_begins_parquet,
     copy_records=_copy_parquet,
+    range_copier=RangeCopier(partial(divide_parquet, columns=dump.CRAWL_COLUMNS), _copy_row_groups),
     is_dump=True,
     drop_reasons=(DAMAGED_PARQUET,),
 )

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from webemu.ingest.records import Skip
+from webemu.ingest.rows import RowRange
 from webemu.ingest.unpack import Packing
 
 
@@ -65,6 +66,15 @@ def always(file: OpenFile) -> bool:
     return True
 
 
+class RangeCopier(NamedTuple):
+    """The functions by which several workers copy a file, each a range of its rows."""
+
+    divide: Callable[[Path, int], list[RowRange]]
+    """Returns ranges of about so many bytes; none if the file is to be copied in one go."""
+    copy_range: Callable[[Path, RowRange, CopyTarget], list[Skip]]
+    """Appends a range to a copy. Those of all ranges, one after another, are what `copy_records` writes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One container format as a frozen value."""
@@ -83,6 +93,8 @@ class Format:
     """
     copy_records: Callable[[Path, CopyTarget], list[Skip]]
     """Appends all records of a file to a copy. Returns skips for what the copy lacks."""
+    range_copier: RangeCopier | None = None
+    """None if the file is always copied in one go."""
     is_seekable: bool = False
     """True if records can be read at their offsets in the file itself: it is divided into pieces and not copied."""
     is_dump: bool = False

@@ -36,11 +36,23 @@ def compress_member(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def write_records(records: Iterable[bytes | Skip], file: BinaryIO) -> list[Skip]:
     """Write each record as a gzip member; return the skips, summed up by reason, since there may be as many as rows."""
+
+    def write_each() -> Iterator[Skip]:
+        for record in records:
+            if isinstance(record, Skip):
+                yield record
+            else:
+                file.writelines(compress_member(iter((record,))))
+
+    return sum_skips(write_each())
+
+
+def sum_skips(skips: Iterable[Skip]) -> list[Skip]:
+    """Return the skips summed up by reason, each with the place of the first."""
     skips_by_reason: dict[str, Skip] = {}
-    for record in records:
-        if isinstance(record, Skip):
-            first = skips_by_reason.get(record.reason, replace(record, bytes=0, records=0))
-            skips_by_reason[record.reason] = replace(first, bytes=first.bytes + record.bytes, records=first.records + 1)
-        else:
-            file.writelines(compress_member(iter((record,))))
+    for skip in skips:
+        first = skips_by_reason.get(skip.reason, replace(skip, bytes=0, records=0))
+        skips_by_reason[skip.reason] = replace(
+            first, bytes=first.bytes + skip.bytes, records=first.records + skip.records
+        )
     return list(skips_by_reason.values())
