@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,10 +24,14 @@ from webemu.ingest.formats.dumps import JSONL, PARQUET
 from webemu.ingest.formats.format import CopyTarget, Format
 from webemu.ingest.formats.members import sum_skips
 from webemu.ingest.pieces import UNDIVIDED
+from webemu.ingest.pool import JobResult
 from webemu.ingest.records import Skip
 from webemu.ingest.rows import RowRange
 from webemu.ingest.run import Report, run
 from webemu.ingest.sources import Source
+from webemu.ingest.worker import Job, WorkerProgress
+
+NO_PROGRESS = WorkerProgress(-1, 0, 0)
 
 
 def odd_lines(seed: int) -> bytes:
@@ -161,7 +166,7 @@ def test_a_source_that_shrinks_while_it_is_copied_fails_alone(tmp_path: Path, mo
     other.write_text(json.dumps({"text": "another source"}))
     divide = pool._divide_copying
 
-    def truncate(job: pool.Job, *arguments: Any) -> list[pool.Job]:
+    def truncate(job: Job, *arguments: Any) -> list[Job]:
         jobs = divide(job, *arguments)
         if jobs:
             os.truncate(path, path.stat().st_size // 2)
@@ -179,6 +184,38 @@ def test_a_source_that_shrinks_while_it_is_copied_fails_alone(tmp_path: Path, mo
     assert not list((tmp_path / "c" / "warc").glob(".*"))
 
 
+def _queue_of_ranges(folder: Path) -> tuple[pool._JobQueue, list[Job]]:
+    """Return a queue that was told the ranges of a source, and the jobs that copy them, which workers have taken."""
+    queue, job = pool._JobQueue([], folder), Job(7, "rows.jsonl", "rows.jsonl", None, "", 300)
+    copies = [
+        replace(job, bytes=100, piece_number=number, copied_rows=RowRange(number, number + 1, number), copied_ranges=3)
+        for number in range(3)
+    ]
+    assert queue.add_result(JobResult(job, None, pieces=tuple(copies)), NO_PROGRESS) is None
+    assert [queue.waiting_jobs.popleft() for _ in copies] == copies
+    return queue, copies
+
+
+def test_ranges_that_end_in_another_order_are_joined_in_theirs(tmp_path: Path) -> None:
+    queue, copies = _queue_of_ranges(tmp_path)
+    for number in (2, 0, 1):
+        job = replace(copies[number], skipped_ranges=(Skip("bad-json", 10 * number, 5),))
+        assert queue.add_result(JobResult(job, None, is_copied=True), NO_PROGRESS) is None
+    (joined,) = queue.waiting_jobs
+    assert (joined.bytes, joined.copied_rows, joined.piece_number, joined.copied_ranges) == (300, None, None, 3)
+    assert joined.skipped_ranges == (Skip("bad-json", 0, 15, records=3),)
+
+
+def test_a_source_fails_once_if_a_range_fails_before_others_end(tmp_path: Path) -> None:
+    queue, copies = _queue_of_ranges(tmp_path)
+    failed = queue.add_result(JobResult(copies[1], None, "no space left"), NO_PROGRESS)
+    assert failed
+    assert (failed.job.bytes, failed.job.copied_rows, failed.error) == (300, None, "no space left")
+    assert queue.add_result(JobResult(copies[0], None, is_copied=True), NO_PROGRESS) is None
+    assert queue.add_result(JobResult(copies[2], None, "no space left"), NO_PROGRESS) is None
+    assert not queue.waiting_jobs
+
+
 @pytest.mark.slow
 def test_worker_processes_copy_ranges_and_a_killed_one_fails_its_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -188,7 +225,7 @@ def test_worker_processes_copy_ranges_and_a_killed_one_fails_its_source(
     assert (report.failed, report.pages) == ([], 3000)
     send = pool._WorkerSlot.send_job
 
-    def kill(slot: pool._WorkerSlot, job: pool.Job) -> None:
+    def kill(slot: pool._WorkerSlot, job: Job) -> None:
         send(slot, job)
         if job.copied_rows and job.piece_number == 2:
             assert slot.process.pid
