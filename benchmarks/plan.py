@@ -88,6 +88,8 @@ def _fit_prices(figure: str, names: Sequence[str], measurements: Sequence[Measur
     best, least_error = dict.fromkeys(names, 0.0), float("inf")
     for columns in chain.from_iterable(combinations(range(len(names)), count) for count in range(1, len(names) + 1)):
         scale = np.abs(matrix[:, columns]).max(axis=0)
+        if not scale.all():  # no collection has any of it, so that its price is unknown
+            continue
         solution = np.linalg.lstsq(matrix[:, columns] / scale, np.ones(len(rows)), rcond=None)[0] / scale
         error = float(np.square(matrix[:, columns] @ solution - 1).sum())
         if solution.min() >= 0 and error < least_error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -142,15 +142,25 @@ def _find_content(
         bar.total = total
         bar.update(done - bar.n)
 
-    content, sampled_count = estimate_content(source_list.sources, count_default_workers(), show)
+    content, sampled_pages, indivisible, unrecognized = estimate_content(
+        source_list.sources, count_default_workers(), show
+    )
     bar.close()
     if not content["pages"]:
         raise SourceError("the samples of the sources hold no page with text", action="give --pages")
     absent_count = sum(source.url is not None for source in source_list.sources)
-    parts = [f"{len(source_list.sources):,} files, {content['archive_bytes'] / 1e9:,.2f} GB"]
-    parts += [f"{sampled_count:,} pages sampled"] if sampled_count else []
+    count = len(source_list.sources)
+    parts = [f"{count:,} file{'s' if count > 1 else ''}, {content['archive_bytes'] / 1e9:,.2f} GB"]
+    parts += [f"{sampled_pages:,} pages sampled"] if sampled_pages else []
+    parts += [f"{_name_first(indivisible)} not sampled, taken to be like the others"] if indivisible else []
+    parts += [f"{_name_first(unrecognized)} of no known format"] if unrecognized else []
     parts += [f"{absent_count:,} files not here, taken as Common Crawl's"] if absent_count else []
     return content, "; ".join(parts)
+
+
+def _name_first(paths: Sequence[Path]) -> str:
+    """Return the name of the first file, and how many there are besides."""
+    return f"{paths[0].name} and {len(paths) - 1:,} more" if len(paths) > 1 else paths[0].name
 
 
 def _parse_number(text: str) -> float:
@@ -170,7 +180,8 @@ def _parse_number(text: str) -> float:
 def _forecast(model: Model, content: Content, machine: _Machine) -> _Forecast:
     figures = model.predict(content)
     disk = {name.removeprefix("disk_"): figures[name] for name in FIGURES if name.startswith("disk_")}
-    disk = {"archives": content["archive_bytes"], **disk}
+    copies = {"copies": content["copy_bytes"]} if content["copy_bytes"] else {}
+    disk = {"archives": content["archive_bytes"], **copies, **disk}
     core_hours = (figures["ingest_core_seconds"] + figures["build_core_seconds"]) / 3600
     return _Forecast(
         ingest_core_hours=figures["ingest_core_seconds"] / 3600,

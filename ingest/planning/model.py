@@ -24,14 +24,25 @@ class Content(TypedDict):
 
     pages: float
     """Pages with text."""
+    html_pages: float
+    """Pages that were read from HTML."""
+    text_pages: float
+    """The other pages: rows of dumps, and plain texts."""
     captures: float
     links: float
     html_bytes: float
     """Bytes of all payloads, decoded."""
     text_bytes: float
     """Bytes of the pages' text."""
+    postings: float
+    """Postings that a search reads: for each word of the query, the number of pages that have it."""
     archive_bytes: float
     """Bytes of the source files."""
+    copy_bytes: float
+    """Bytes of the copies that are made of sources whose records cannot be read at their offsets, such as dumps."""
+
+
+CONTENT_FIELDS = tuple(Content.__annotations__)
 
 
 class Measurement(Content):
@@ -45,16 +56,16 @@ class Measurement(Content):
 
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
-    "ingest_core_seconds": ("once", "pages", "links", "html_bytes", "text_bytes"),
-    "build_core_seconds": ("once", "pages", "links", "text_bytes"),
-    "disk_catalog": ("pages", "captures", "links", "text_bytes"),
+    "ingest_core_seconds": ("once", "html_pages", "text_pages", "links", "html_bytes", "text_bytes"),
+    "build_core_seconds": ("once", "html_pages", "text_pages", "links", "text_bytes"),
+    "disk_catalog": ("html_pages", "text_pages", "links", "text_bytes"),
     "disk_text_index": ("pages", "text_bytes"),
     "disk_result_records": ("pages", "text_bytes"),
     "disk_page_views": ("pages", "text_bytes"),
-    "disk_lookup": ("pages", "captures"),
+    "disk_lookup": ("html_pages", "text_pages", "captures"),
     "disk_columns": ("pages", "links"),
     "disk_others": ("pages", "text_bytes"),
-    "search_core_seconds": ("once", "text_bytes"),
+    "search_core_seconds": ("once", "postings", "text_bytes_per_page"),
     "text_core_seconds": ("once", "text_bytes_per_page"),
     "raw_core_seconds": ("once", "html_bytes_per_page"),
 }

@@ -93,7 +93,7 @@ def _joined(parts: Sequence[bytes], kind: str) -> Container:
     return Container(b"".join(parts), _ends(parts), kind)
 
 
-def _lz4(content: bytes) -> bytes:
+def lz4(content: bytes) -> bytes:
     target = io.BytesIO()
     writer = Lz4Writer(target)
     writer.write(content)
@@ -212,8 +212,8 @@ CONTAINERS: dict[str, Container] = {
     "warc.zst with checksums": _joined([_checked_zst(one) for one in records()], "warc.zst"),
     "warc.zst with a dictionary": _zst_with_dictionary(),
     "warc.zst in one frame": Container(_checked_zst(b"".join(records())), (), "warc.zst"),
-    "warc.lz4": _joined([_lz4(one) for one in records()], "warc.lz4"),
-    "warc.lz4 in one frame": Container(_lz4(b"".join(records())), (), "warc.lz4"),
+    "warc.lz4": _joined([lz4(one) for one in records()], "warc.lz4"),
+    "warc.lz4 in one frame": Container(lz4(b"".join(records())), (), "warc.lz4"),
     "arc": _joined(_arc_records(), "arc"),
     "arc.gz": _joined([flawed.packed(one) for one in _arc_records()], "arc.gz"),
     "wacz": _wacz(seekable=True),
