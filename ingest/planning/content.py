@@ -160,12 +160,14 @@ def _ingest_samples(
 
 
 def _choose_texts(texts: Mapping[int, tuple[float, list[PageText]]], pages: float) -> list[PageText]:
-    """Return pages of each sample, as many as it stands for among all; `texts` has that number and the pages."""
-    return [
-        page
-        for _, (page_count, sample_texts) in sorted(texts.items())
-        for page in _take_evenly(sample_texts, round(MAX_TEXTS * page_count / max(pages, 1)))
-    ]
+    """Return up to `MAX_TEXTS` pages: of each sample as many as it stands for, which `texts` has beside its pages."""
+    chosen_texts, passed_pages = list[PageText](), 0.0
+    for _, (page_count, sample_texts) in sorted(texts.items()):
+        before, passed_pages = passed_pages, passed_pages + page_count
+        # Differences of rounded sums, so that many samples of a page each are not all rounded to nothing.
+        count = round(MAX_TEXTS * passed_pages / max(pages, 1)) - round(MAX_TEXTS * before / max(pages, 1))
+        chosen_texts += _take_evenly(sample_texts, count)
+    return chosen_texts
 
 
 def _take_evenly(texts: Sequence[PageText], count: int) -> Sequence[PageText]:

@@ -21,7 +21,7 @@ MAX_QUERIES = 1000
 """Queries that the mean is taken over."""
 
 TITLE_CHARACTERS = 80
-"""Characters of a text without a title that stand for its title."""
+"""Characters of a text that stand for its title."""
 
 
 class PageText(NamedTuple):
@@ -35,11 +35,12 @@ class PageText(NamedTuple):
 def estimate_postings_share(pages: Sequence[PageText]) -> float:
     """Return the number of postings that a search reads, as a share of the pages; 0 if fewer than two are given.
 
-    A query of three words, each of which half of the pages have, reads 1.5 postings a page. Of a page without a title
-    the beginning of its text makes queries.
+    A query of three words, each of which half of the pages have, reads 1.5 postings a page. The beginning of its text
+    stands for the title of a page that has none, and for all titles if none has two words.
     """
-    titles = [page.title or page.text[:TITLE_CHARACTERS] for page in pages]
-    queries = sample_title_spans(titles, MAX_QUERIES, "plan")
+    beginnings = [page.text[:TITLE_CHARACTERS] for page in pages]
+    titles = [page.title or beginning for page, beginning in zip(pages, beginnings, strict=True)]
+    queries = sample_title_spans(titles, MAX_QUERIES, "plan") or sample_title_spans(beginnings, MAX_QUERIES, "plan")
     if len(pages) < 2 or not queries:
         return 0.0
     counts = Counter[str]()

@@ -35,6 +35,7 @@ from webemu.ingest.planning.content import (
     scale,
 )
 from webemu.ingest.planning.model import FIGURES, Content, Measurement, load_model, read_measurements
+from webemu.ingest.planning.postings import PageText, estimate_postings_share
 from webemu.ingest.planning.samples import _CUTTERS, SAMPLE_BYTES, SAMPLES
 from webemu.ingest.sources import expand_sources
 
@@ -241,6 +242,33 @@ def test_sources_of_several_formats_count_by_their_shares(tmp_path: Path) -> Non
     assert content["html_pages"] == pytest.approx(2 * ROWS, rel=0.2)
     assert content["text_pages"] == pytest.approx(ROWS, rel=0.2)
     assert content["archive_bytes"] == sum(Path(path).stat().st_size for path in paths)
+
+
+def test_postings_are_those_of_the_words_of_titles() -> None:
+    pages = [PageText(f"Harbour {number}", "the harbour" if number % 2 else "the river", "en") for number in range(100)]
+    assert estimate_postings_share(pages) == pytest.approx(
+        1.0, abs=0.02
+    )  # "harbour" is in all titles, the number in one
+    untitled = [page._replace(title=None) for page in pages]
+    assert estimate_postings_share(untitled) == pytest.approx(
+        1.5, abs=0.02
+    )  # "the" is in all, "harbour" in half of them
+    of_one_word = [page._replace(title="Harbour") for page in pages]
+    assert estimate_postings_share(of_one_word) > 1  # one word makes no query, so texts do
+    unsearchable = [*untitled, *[PageText(None, "", None)] * 100]
+    assert estimate_postings_share(unsearchable) == pytest.approx(0.75, abs=0.02)
+    assert (estimate_postings_share(pages[:1]), estimate_postings_share([])) == (0, 0)
+
+
+def test_many_sources_of_a_page_each_have_postings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webemu.ingest.planning.content.run_jobs", run_jobs_here)
+    monkeypatch.setattr("webemu.ingest.planning.content.MAX_TEXTS", 20)
+    for number in range(60):
+        row = {"url": f"https://a.example/{number}", "title": f"Harbour {number}", "text": "the tide " * 30}
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps(row))
+    sources = expand_sources([str(tmp_path / "*.jsonl")]).sources
+    content = estimate_content(sources, 1, lambda done, total: None).content
+    assert (content["pages"], content["postings"]) == (60, pytest.approx(60, rel=0.1))
 
 
 @pytest.mark.usefixtures("small_samples")
