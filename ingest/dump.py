@@ -38,10 +38,10 @@ PAGE_COLUMNS = ("published", "language", "headings", "description", "searchable"
 """Columns of what else is known of a page, as `webemu export` writes them: a day, a code of ISO 639-1, texts, True if
 search finds it, a share, and objects with `target`, `anchor` and `rel`. They are read if `links` is a list.
 """
-CRAWL_COLUMNS = frozenset((*NESTED_COLUMNS, "dump"))
-"""Columns that may hold the name of the crawl."""
+CRAWL_COLUMN = "dump"
+"""Column that may hold the name of the crawl, which holds for the rows after it, too."""
 COLUMNS = frozenset(
-    (*TEXT_COLUMNS, *URL_COLUMNS, *DATE_COLUMNS, *ID_COLUMNS, *NESTED_COLUMNS, *PAGE_COLUMNS, "title", "dump")
+    (*TEXT_COLUMNS, *URL_COLUMNS, *DATE_COLUMNS, *ID_COLUMNS, *NESTED_COLUMNS, *PAGE_COLUMNS, "title", CRAWL_COLUMN)
 )
 """All columns that are read."""
 _SUFFIX = re.compile(r"\.(jsonl|ndjson|json|parquet)(\.(gz|zst))?$", re.IGNORECASE)
@@ -120,7 +120,7 @@ def read_row(row: Row, number: int, host: str) -> DumpRow:
         if is_stated and not parsed
     ]
     made_up_url = f"https://{host}/{quote(str(number if name is None else name).encode('utf-8', 'replace'), safe='')}"
-    crawl = _CONTROL.sub("", str(values.get("dump") or ""))[:100]
+    crawl = _CONTROL.sub("", str(values.get(CRAWL_COLUMN) or ""))[:100]
     declared = _encode_declared(values) if url else b""
     return DumpRow(url or made_up_url, time or UNKNOWN, title, text, crawl, tuple(flaws), declared)
 

@@ -18,8 +18,6 @@ from webemu.ingest.records import MAX_BLOCK, Skip
 
 DAMAGED_PARQUET = "damaged-parquet"
 """Drop reason of rows that a damaged Parquet file does not give."""
-CRAWL_COLUMN = b'"dump"'
-"""Name of the column with the name of the crawl, as JSON has it (`webemu.ingest.dump`)."""
 _BATCH_ROWS = 256
 
 
@@ -56,14 +54,14 @@ def parse_lines(chunks: Iterator[bytes | Skip], start: int = 0) -> Iterator[Row 
         yield Row(line.start, value) if isinstance(value, dict) else Skip("bad-json", line.start, line.size)
 
 
-def divide_lines(chunks: Iterator[bytes | Skip], range_bytes: int) -> list[RowRange]:
-    """Return JSON lines as ranges of about `range_bytes`; none if they make fewer than two, or if a row may name its
-    crawl, which holds for the rows after it.
+def divide_lines(chunks: Iterator[bytes | Skip], range_bytes: int, column: bytes) -> list[RowRange]:
+    """Return JSON lines as ranges of about `range_bytes`; none if they make fewer than two, or if a row may have the
+    column, whose value holds for later rows. `column` is its name in quotes.
     """
     ranges: list[RowRange] = []
     start = end = first_row = row = 0
     for row, line in enumerate(_iter_lines(chunks)):
-        if not isinstance(line, Skip) and CRAWL_COLUMN in line.content:
+        if not isinstance(line, Skip) and column in line.content:
             return []
         line_start = line.offset if isinstance(line, Skip) else line.start
         if line_start - start >= range_bytes and row > first_row:

@@ -56,6 +56,10 @@ def _copy_lines(path: Path, target: CopyTarget, *, packing: Packing) -> list[Ski
     return _copy_rows(path.name, parse_lines(packing.iter_content(path)), target)
 
 
+def _divide_lines(path: Path, range_bytes: int) -> list[RowRange]:
+    return divide_lines(PLAIN.iter_content(path), range_bytes, f'"{dump.CRAWL_COLUMN}"'.encode())
+
+
 def _copy_line_range(path: Path, rows: RowRange, target: CopyTarget) -> list[Skip]:
     with path.open("rb") as file:
         lines = parse_lines(read_span(file.fileno(), rows.start, rows.end - rows.start), rows.start)
@@ -64,6 +68,10 @@ def _copy_line_range(path: Path, rows: RowRange, target: CopyTarget) -> list[Ski
 
 def _copy_parquet(path: Path, target: CopyTarget) -> list[Skip]:
     return _copy_rows(path.name, read_parquet(path, dump.COLUMNS), target)
+
+
+def _divide_row_groups(path: Path, range_bytes: int) -> list[RowRange]:
+    return divide_parquet(path, range_bytes, frozenset((dump.CRAWL_COLUMN, *dump.NESTED_COLUMNS)))
 
 
 def _copy_row_groups(path: Path, rows: RowRange, target: CopyTarget) -> list[Skip]:
@@ -82,7 +90,7 @@ JSONL = Format(
     packing=PLAIN,
     begins=_begins_object,
     copy_records=partial(_copy_lines, packing=PLAIN),
-    range_copier=RangeCopier(lambda path, size: divide_lines(PLAIN.iter_content(path), size), _copy_line_range),
+    range_copier=RangeCopier(_divide_lines, _copy_line_range),
     is_dump=True,
 )
 JSONL_GZ = Format(
@@ -112,7 +120,7 @@ PARQUET = Format(
     packing=PLAIN,
     begins=_begins_parquet,
     copy_records=_copy_parquet,
-    range_copier=RangeCopier(partial(divide_parquet, columns=dump.CRAWL_COLUMNS), _copy_row_groups),
+    range_copier=RangeCopier(_divide_row_groups, _copy_row_groups),
     is_dump=True,
     drop_reasons=(DAMAGED_PARQUET,),
 )
