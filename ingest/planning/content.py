@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from webemu.emulator.errors import SourceError
 from webemu.index.catalog import Catalog
+from webemu.ingest.extract.kind import HTML
 from webemu.ingest.pieces import UNDIVIDED
 from webemu.ingest.planning.model import CONTENT_FIELDS, Content
 from webemu.ingest.planning.postings import MAX_TEXTS, PageText, estimate_postings_share
@@ -34,16 +35,15 @@ COMMON_CRAWL_FILE: Content = {
     "copy_bytes": 0,
 }
 """Content of one WARC file of Common Crawl: pages and HTML of the first ten files of CC-MAIN-2026-12 (open-html's
-statistics), text from the size of WET files (13% of the WARC files), links and postings from 800 pages of real
-archives.
+statistics), text from the size of WET files (13% of the WARC files), links and postings from some 800 and 700 pages of
+real archives.
 """
-_HTML_TYPES = ("text/html", "application/xhtml+xml")
-_COUNTS = """
+_COUNTS = f"""
 SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM captures), (SELECT count(*) FROM links),
        (SELECT sum(payload_bytes) FROM captures), (SELECT sum(strlen(text)) FROM pages),
        (SELECT sum(bytes) FROM sources),
        (SELECT count(*) FROM pages JOIN captures USING (source_id, warc_record_offset)
-        WHERE content_mime_detected IN ('text/html', 'application/xhtml+xml'))
+        WHERE content_mime_detected IN {tuple(sorted(HTML))})
 """
 _SAMPLED_TEXTS = f"""
 SELECT if(searchable, title, NULL), if(searchable, text, ''), language FROM pages
@@ -182,7 +182,7 @@ def _count_staged(folder: Path, copy_bytes: float) -> Content:
     captures = pq.read_table(
         folder / "captures.parquet", columns=["warc_record_offset", "payload_bytes", "content_mime_detected"]
     )
-    is_html = pc.is_in(captures["content_mime_detected"], pa.array(_HTML_TYPES))
+    is_html = pc.is_in(captures["content_mime_detected"], pa.array(sorted(HTML)))
     html_offsets = captures.filter(is_html)["warc_record_offset"]
     html_pages = pc.sum(pc.is_in(pages["warc_record_offset"], html_offsets.combine_chunks())).as_py() or 0
     return {
