@@ -1,11 +1,12 @@
 """Curves of time, memory, disk and query cost by number of pages; and a model of larger ones.
 
 python -m benchmarks.scale --pages 100000 --json 100k.json [--work FOLDER] [--texts COLLECTION_FOLDER]
+python -m benchmarks.scale --pages 10000000 --json 10m.json --keep FOLDER [--ingest-only] [--texts COLLECTION_FOLDER]
 python -m benchmarks.scale --report 10k.json 100k.json 1m.json
 
 For each size a web is generated, or with `--texts` a dump of documents with the words of a collection
 (`benchmarks.many_documents`). It is ingested, indexed and queried, each in processes of its own, and its folder
-removed.
+removed. With `--keep` the folder stays, and the same command goes on after the last step that was finished.
 Memory is the anonymous memory of every process of the tree, sampled ten times a second. Core-seconds are user and
 system time of the whole tree. The report fits y = a * pages ** b through all sizes and extrapolates.
 """
@@ -22,8 +23,11 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import psutil
 
@@ -31,6 +35,8 @@ from benchmarks.memory import read_anonymous_bytes
 from benchmarks.scale_model import CommandFigures, QueryFigures, Size, build_report
 from webemu.index.catalog import Catalog
 from webemu.index.load_samples import sample_queries
+
+Figures = TypeVar("Figures")
 
 QUERY_COUNT = 4000
 """Queries, and URLs, that are drawn."""
@@ -144,24 +150,68 @@ def measure_queries(folder: Path, samples_json: str, mode: str, seed: int) -> Qu
     return figures
 
 
-def measure_size(pages: int, work: Path, workers: int, texts: Path | None = None) -> Size:
-    """Return all figures of one size: of a generated web, or of documents with the texts of a collection."""
-    web, folder = work / "web", work / "c"
-    options = ["--root", str(work), "--collection", "c"]
-    print_step("generate")
+class KeptFigures:
+    """Figures of the steps of a measurement, kept in its folder: a step that is finished is not measured again.
+
+    `subject` is what is measured. Raises ValueError if the folder has figures of something else.
+    """
+
+    def __init__(self, folder: Path, subject: str) -> None:
+        self._file = folder / "figures.json"
+        self._figures: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        if (earlier := self._figures.setdefault("subject", subject)) != subject:
+            raise ValueError(f"{folder} has figures of {earlier}, not of {subject}; name another folder")
+        self._begun_steps: list[str] = self._figures.setdefault("begun", [])
+        self.resumed = [name for name in self._begun_steps if name not in self._figures]
+        """Steps that an earlier run began and did not finish: their figures are of the rest only."""
+
+    def measure(self, name: str, step: Callable[[], Figures]) -> Figures:
+        """Return the figures of a step, which is run if it was not finished before."""
+        if name not in self._figures:
+            print_step(name)
+            self._begun_steps.append(name)
+            self._write()
+            self._figures[name] = step()
+            self._write()
+        figures: Figures = self._figures[name]
+        return figures
+
+    def _write(self) -> None:
+        self._file.write_text(json.dumps(self._figures))
+
+
+def make_sources(web: Path, pages: int, texts: Path | None) -> CommandFigures:
+    """Generate a web, or documents with the texts of a collection; return what that cost."""
     if texts:
         making = (str(web), "--documents", str(pages), "--texts", str(texts), "--seed", SEED)
-        generation = measure_command(*making, module="benchmarks.many_documents")
-    else:
-        generation = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
-    source_bytes = sum(path.stat().st_size for path in (*web.rglob("*.warc.gz"), *web.rglob("*.jsonl")))
-    print_step("ingest")
+        return measure_command(*making, module="benchmarks.many_documents")
+    return measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
+
+
+def measure_sources(web: Path) -> int:
+    """Return the bytes of the files that are ingested."""
+    return sum(path.stat().st_size for path in (*web.rglob("*.warc.gz"), *web.rglob("*.jsonl")))
+
+
+def measure_size(
+    pages: int, work: Path, workers: int, texts: Path | None = None, ingest_only: bool = False
+) -> Size | None:
+    """Return all figures of one size: of a generated web, or of documents with the texts of a collection.
+
+    Returns None after the ingest if there is nothing else to do.
+    """
+    web, folder = work / "web", work / "c"
+    options = ["--root", str(work), "--collection", "c", "--workers", str(workers)]
     sources = str(web / "*.jsonl") if texts else str(web)
-    ingestion = measure_command("ingest", sources, *options, "--workers", str(workers), "--no-snapshot", "-q")
+    record = KeptFigures(work, f"{pages} pages, texts of {texts}")
+    generation = record.measure("generate", partial(make_sources, web, pages, texts))
+    source_bytes = record.measure("size of sources", partial(measure_sources, web))
+    ingestion = record.measure("ingest", partial(measure_command, "ingest", sources, *options, "--no-snapshot", "-q"))
     if texts:  # the collection has a copy
-        shutil.rmtree(web)
-    print_step("build")
-    build = measure_command("snapshots", "build", *options, "--workers", str(workers))
+        shutil.rmtree(web, ignore_errors=True)
+    if ingest_only:
+        return None
+    build = record.measure("build", partial(measure_command, "snapshots", "build", *options))
     with Catalog(folder, read_only=True) as catalog:
         page_count, captures, links, hosts = catalog.db.execute(
             "SELECT (SELECT count(*) FROM pages), count(*), (SELECT count(*) FROM links), count(DISTINCT url_host_name)"
@@ -175,6 +225,7 @@ def measure_size(pages: int, work: Path, workers: int, texts: Path | None = None
         "texts": str(texts or ""),
         "workers": workers,
         "generate": generation,
+        "resumed": record.resumed,
         "source_bytes": source_bytes,
         "ingest": ingestion,
         "build": build,
@@ -203,6 +254,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--texts", type=Path, help="Folder of a collection: measure documents with its words.")
     parser.add_argument("--json", type=Path, help="File for the figures of the size.")
     parser.add_argument("--work", type=Path, help="Folder for temporary files. [default: the system's]")
+    parser.add_argument("--keep", type=Path, help="Folder that stays, in which a run that was ended goes on.")
+    parser.add_argument("--ingest-only", action="store_true", help="End after the ingest; needs --keep.")
     parser.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, help="Worker processes. [default: one per core]"
     )
@@ -210,12 +263,21 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if options.report:
         print(build_report([json.loads(path.read_text()) for path in options.report]))
+    if options.ingest_only and not options.keep:
+        parser.error("--ingest-only needs --keep")
     if options.pages:
-        with tempfile.TemporaryDirectory(prefix="scale-", dir=options.work) as work:
-            figures_json = json.dumps(measure_size(options.pages, Path(work), options.workers, options.texts), indent=1)
-        print(figures_json)
-        if options.json:
-            options.json.write_text(figures_json + "\n")
+        with ExitStack() as stack:
+            if options.keep:
+                work = options.keep
+                work.mkdir(parents=True, exist_ok=True)
+            else:
+                work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scale-", dir=options.work)))
+            figures = measure_size(options.pages, work, options.workers, options.texts, options.ingest_only)
+        if figures:
+            figures_json = json.dumps(figures, indent=1)
+            print(figures_json)
+            if options.json:
+                options.json.write_text(figures_json + "\n")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,8 @@ class Size(TypedDict):
     """Collection whose texts a dump was made of; empty for a generated web."""
     workers: int
     generate: CommandFigures
+    resumed: list[str]
+    """Steps that went on where an earlier run had ended: their figures are of the rest only."""
     source_bytes: int
     """Size of the files that are ingested."""
     ingest: CommandFigures

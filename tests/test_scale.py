@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scale import measure_size
+from benchmarks.scale import KeptFigures, measure_size
 from benchmarks.scale_model import build_report, fit_power_law
 from benchmarks.scale_queries import count_resident_bytes, drop_from_cache
 
@@ -25,13 +25,36 @@ def test_what_is_in_the_page_cache_is_counted(tmp_path: Path) -> None:
     assert count_resident_bytes(file) in (0, 1 << 20), "a file system of memory keeps it"
 
 
+def test_a_measurement_goes_on_after_the_last_finished_step(tmp_path: Path) -> None:
+    record = KeptFigures(tmp_path, "9 pages")
+    assert record.measure("ingest", lambda: 5) == 5
+    with pytest.raises(KeyboardInterrupt):
+        record.measure("build", _interrupt)
+    record = KeptFigures(tmp_path, "9 pages")
+    assert record.measure("ingest", _interrupt) == 5
+    assert record.resumed == ["build"]
+    assert record.measure("build", lambda: 6) == 6
+    with pytest.raises(ValueError, match="has figures of 9 pages, not of 10 pages"):
+        KeptFigures(tmp_path, "10 pages")
+
+
+def _interrupt() -> int:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.slow
 def test_a_small_web_is_measured_from_generation_to_cold_reads(tmp_path: Path) -> None:
     web, dump = tmp_path / "web", tmp_path / "dump"
     web.mkdir()
     dump.mkdir()
     figures = measure_size(400, web, 2)
+    assert measure_size(5000, dump, 2, texts=web / "c", ingest_only=True) is None
+    ingested = (dump / "c/catalog.duckdb").stat().st_mtime_ns
     larger_figures = measure_size(5000, dump, 2, texts=web / "c")
+    assert figures
+    assert larger_figures
+    assert (dump / "c/catalog.duckdb").stat().st_mtime_ns == ingested, "it was ingested again"
+    assert larger_figures["resumed"] == []
     assert figures["pages"] > 300
     assert larger_figures["pages"] == 5000
     assert all(figures[step]["core_s"] > 0 and figures[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
