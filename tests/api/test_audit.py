@@ -14,6 +14,7 @@ from tests.api.leaking import CLEAN, OPEN, Probe
 from tests.api.test_as_of import CUTOFF, LATE, app_of
 from tests.api.test_listener_rules import ask_all
 from tests.crawls import CaptureSpec, html
+from webemu.api.audit import as_of
 from webemu.api.audit.as_of import RULES, AuditReport, audit_as_of
 from webemu.api.audit.requests import Draw, draw_requests, list_templates
 from webemu.api.dialects import DIALECTS
@@ -42,6 +43,12 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audited")
     app_of(root, CLEAN, LATE, MIXED)
     return root / "c"
+
+
+@pytest.fixture(scope="module")
+def past(collection: Path) -> str:
+    """The snapshot of the past, which all audits share but those whose cut is wrong."""
+    return cut.cut_snapshot(collection, MOMENT)
 
 
 def audit(collection: Path, requests: int, *doors: str) -> AuditReport:
@@ -161,14 +168,16 @@ LEAKS: dict[str, tuple[Plant, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_a_leak_that_is_planted_is_found(
-    name: str, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, collection: Path, past: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant, doors = LEAKS[name]
     if name.startswith("a cut"):
         app_of(tmp_path, CLEAN, LATE, MIXED)
         collection = tmp_path / "c"
+    else:
+        monkeypatch.setattr(as_of, "cut_snapshot", lambda *_: past)
     plant(monkeypatch)
-    findings = audit(collection, 250, *doors).findings
+    findings = audit(collection, 100, *doors).findings
     assert {finding.rule for finding in findings} <= set(RULES)
     assert findings
 
