@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -164,8 +165,11 @@ class KeptFigures:
         if (earlier := self._figures.setdefault("subject", subject)) != subject:
             raise ValueError(f"{folder} has figures of {earlier}, not of {subject}; name another folder")
         self._begun_steps: list[str] = self._figures.setdefault("begun", [])
-        self.resumed = [name for name in self._begun_steps if name not in self._figures]
-        """Steps that an earlier run began and did not finish: their figures are of the rest only."""
+
+    @property
+    def resumed(self) -> list[str]:
+        """Steps that were begun more than once: their figures are of the last time only."""
+        return [name for name, count in Counter(self._begun_steps).items() if count > 1]
 
     def measure(self, name: str, step: Callable[[], Figures]) -> Figures:
         """Return the figures of a step, which is run if it was not finished before."""
@@ -179,7 +183,9 @@ class KeptFigures:
         return figures
 
     def _write(self) -> None:
-        self._file.write_text(json.dumps(self._figures))
+        unfinished_file = self._file.with_suffix(".part")
+        unfinished_file.write_text(json.dumps(self._figures))
+        unfinished_file.replace(self._file)
 
 
 def make_sources(web: Path, pages: int, texts: Path | None) -> CommandFigures:
@@ -220,7 +226,7 @@ def measure_size(
     generation = record.measure("generate", partial(make_sources, web, pages, texts))
     source_bytes = record.measure("size of sources", partial(measure_sources, web))
     ingest = partial(measure_command, "ingest", *options, "--no-snapshot", "-q")
-    if texts:
+    if texts:  # ten files at a time, so that a run that is ended loses no more than these
         patterns = [f"documents-{group:04}?.jsonl" for group in range(ceil(pages / DOCUMENTS_PER_FILE / 10))]
         ingestion = add_up(
             [record.measure(f"ingest {pattern}", partial(ingest, str(web / pattern))) for pattern in patterns]
