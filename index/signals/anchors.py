@@ -33,8 +33,8 @@ MAX_TARGETS = 20
 """Targets of one domain above which a text is navigation and left out."""
 NOFOLLOW_VOTE = 0.5
 """Vote of a domain whose links with this text are all marked nofollow."""
-MAX_LINKS_PER_ROUND = 4_000_000
-"""Links above which votes are counted in several rounds: DuckDB cannot spill all of a round's memory to disk."""
+MAX_ROWS_PER_ROUND = 4_000_000
+"""Captures or links above which a statement is run in rounds: DuckDB cannot spill all of its memory to disk."""
 FULL_VOTE_PAGES = 100
 """Linking pages from which a text of the page's own domain weighs as much as another domain's vote."""
 
@@ -55,24 +55,17 @@ WITH anchors AS (SELECT DISTINCT anchor FROM {links}),
                WHERE regexp_matches(anchor, '\\pL'))
 SELECT anchor, md5_number_lower(lower(text)) AS word, text, row_number() OVER (ORDER BY text) AS number FROM texts
 """
+# Separate statements, in rounds: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
 _LINKS = """
-CREATE OR REPLACE TEMP TABLE anchor_links AS
-WITH linking AS (SELECT source_id, warc_record_offset, md5_number_lower(url) AS page,
+INSERT INTO anchor_links
+WITH given AS (SELECT * FROM {links} WHERE hash(source_id, warc_record_offset) % {rounds} = {round}),
+     linking AS (SELECT source_id, warc_record_offset, md5_number_lower(url) AS page,
                         md5_number_lower(url_host_registered_domain) AS domain
-                 FROM captures c WHERE url_host_registered_domain IS NOT NULL AND NOT ({leave_out}))
+                 FROM captures c WHERE url_host_registered_domain IS NOT NULL AND NOT ({leave_out})
+                   AND hash(source_id, warc_record_offset) % {rounds} = {round})
 SELECT page, domain, a.target, word, number, contains(lower(l.rel), 'nofollow') AS nofollow
-FROM {links} l JOIN linking USING (source_id, warc_record_offset)
+FROM given l JOIN linking USING (source_id, warc_record_offset)
 JOIN anchor_texts t ON t.anchor = l.anchor JOIN anchor_asked a ON a.link = l.target
-"""
-# Separate statements: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
-_PLACES = """
-CREATE OR REPLACE TEMP TABLE anchor_places AS
-SELECT url, min(url_host_registered_domain) AS domain
-FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable AND {is_counted} GROUP BY url
-"""
-_NEARBY = """
-CREATE OR REPLACE TEMP TABLE anchor_nearby AS
-SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
 """
 _WANTED_TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_asked AS
@@ -80,30 +73,59 @@ WITH linked AS (SELECT DISTINCT target AS link FROM {links}),
      asked AS (SELECT link, split_part(link, '#', 1) AS url FROM linked),
      moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
                WHERE fetch_redirect IS NOT NULL GROUP BY url)
-SELECT link, md5_number_lower(url) AS target, url, url_after FROM asked LEFT JOIN moved USING (url)
+SELECT link, md5_number_lower(url) AS target, md5_number_lower(url_after) AS target_after,
+       md5_number_lower(anchor_loose(coalesce(url_after, url))) AS key
+FROM asked LEFT JOIN moved USING (url)
+"""
+_PLACES = """
+INSERT INTO anchor_places
+WITH places AS (SELECT url, min(url_host_registered_domain) AS domain
+                FROM pages JOIN captures USING (source_id, warc_record_offset, url)
+                WHERE searchable AND {is_counted} AND hash(url) % {rounds} = {round} GROUP BY url)
+SELECT md5_number_lower(url), url, md5_number_lower(anchor_loose(url)), md5_number_lower(domain) FROM places
+"""
+_EXACT = """
+INSERT INTO anchor_matches
+SELECT DISTINCT target, page, 1 FROM anchor_asked JOIN anchor_places ON page = target
+WHERE target % {rounds} = {round} AND page % {rounds} = {round}
+"""
+_AFTER_REDIRECT = """
+INSERT INTO anchor_matches
+SELECT DISTINCT target, page, 2 FROM anchor_asked JOIN anchor_places ON page = target_after
+WHERE target_after % {rounds} = {round} AND page % {rounds} = {round}
+"""
+_NEARBY = """
+INSERT INTO anchor_matches
+WITH nearby AS (SELECT key, md5_number_lower(min(url)) AS page FROM anchor_places
+                WHERE key % {rounds} = {round} GROUP BY key)
+SELECT DISTINCT target, page, 3 FROM anchor_asked JOIN nearby USING (key) WHERE key % {rounds} = {round}
 """
 _TARGETS = """
-CREATE OR REPLACE TEMP TABLE anchor_targets AS
-WITH asked AS (SELECT DISTINCT target, url, url_after FROM anchor_asked),
-     found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
-               FROM asked LEFT JOIN anchor_places exact ON exact.url = asked.url
-               LEFT JOIN anchor_places after ON after.url = url_after
-               LEFT JOIN anchor_nearby nearby ON key = anchor_loose(coalesce(url_after, asked.url)))
-SELECT target, md5_number_lower(url) AS page, md5_number_lower(domain) AS domain
-FROM found JOIN anchor_places USING (url) WHERE domain IS NOT NULL
+INSERT INTO anchor_targets
+WITH best AS (SELECT target, arg_min(page, preference) AS page FROM anchor_matches
+              WHERE target % {rounds} = {round} GROUP BY target)
+SELECT target, page, domain FROM best JOIN anchor_places USING (page) WHERE domain IS NOT NULL
 """
 _SPREAD = """
-CREATE OR REPLACE TEMP TABLE anchor_spread AS
-SELECT domain, word, count(*) AS targets FROM (SELECT DISTINCT domain, word, target FROM anchor_links)
-GROUP BY ALL HAVING targets <= {max_targets}
+INSERT INTO anchor_spread
+WITH given AS (SELECT DISTINCT domain, word, target FROM anchor_links WHERE domain % {rounds} = {round})
+SELECT domain, word, count(*) AS targets FROM given GROUP BY ALL HAVING targets <= {max_targets}
 """
-_EMPTY = "CREATE OR REPLACE TEMP TABLE anchor_votes (page UBIGINT, number BIGINT, weight FLOAT)"
+_COUNTED = {
+    "links": "page UBIGINT, domain UBIGINT, target UBIGINT, word UBIGINT, number BIGINT, nofollow BOOLEAN",
+    "places": "page UBIGINT, url VARCHAR, key UBIGINT, domain UBIGINT",
+    "matches": "target UBIGINT, page UBIGINT, preference TINYINT",
+    "targets": "target UBIGINT, page UBIGINT, domain UBIGINT",
+    "spread": "domain UBIGINT, word UBIGINT, targets BIGINT",
+    "votes": "page UBIGINT, number BIGINT, weight FLOAT",
+}
+"""Columns of the temporary tables that are filled in rounds, which have the prefix anchor_."""
 _VOTES = """
 INSERT INTO anchor_votes
 WITH linking AS (SELECT t.page, l.domain, word, l.page AS linking_page, l.domain = t.domain AS own, targets,
                         min(number) AS number, bool_and(nofollow) AS nofollow
                  FROM anchor_links l JOIN anchor_spread USING (domain, word) JOIN anchor_targets t USING (target)
-                 WHERE l.page <> t.page AND t.page % {parts} = {part} GROUP BY ALL),
+                 WHERE l.page <> t.page AND t.page % {rounds} = {round} GROUP BY ALL),
      votes AS (SELECT page, domain, word, own, targets, min(number) AS number, count(*) AS pages,
                       bool_and(nofollow) AS nofollow
                FROM linking GROUP BY ALL),
@@ -117,12 +139,15 @@ WITH linking AS (SELECT t.page, l.domain, word, l.page AS linking_page, l.domain
 SELECT page, number, round(log2(1 + foreign_worth) + own_worth, 3)::FLOAT AS weight FROM summed
 QUALIFY row_number() OVER (PARTITION BY page ORDER BY weight DESC, number) <= {per_page}
 """
+_VOTED = """
+CREATE OR REPLACE TEMP TABLE anchor_voted AS
+SELECT page, text, weight FROM anchor_votes JOIN anchor_texts USING (number) WHERE weight > 0
+"""
 _ROWS = """
 INSERT INTO anchor_rows
 WITH counted AS MATERIALIZED (SELECT source_id, warc_record_offset, url FROM pages
                               WHERE searchable AND {is_counted} AND source_id IN (FROM anchor_members))
-SELECT source_id, warc_record_offset, t.text, weight
-FROM anchor_votes v JOIN anchor_texts t USING (number) JOIN counted ON md5_number_lower(url) = page WHERE weight > 0
+SELECT source_id, warc_record_offset, text, weight FROM anchor_voted JOIN counted ON md5_number_lower(url) = page
 """
 _EARLIER_ROWS = """
 INSERT INTO anchor_rows
@@ -253,14 +278,20 @@ def _count_class(
     else:
         restriction = {"links": "links", "is_counted": "true"}
         db.execute(_ALL_MEMBERS)
-    for statement in (_TEXTS, _WANTED_TARGETS, _LINKS, _PLACES, _NEARBY, _TARGETS, _SPREAD, _EMPTY):
+    for table, columns in _COUNTED.items():
+        db.execute(f"CREATE OR REPLACE TEMP TABLE anchor_{table} ({columns})")
+    for statement in (_TEXTS, _WANTED_TARGETS):
         db.execute(statement.format(**values, **restriction))
-    links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
-    parts = 1 + links // MAX_LINKS_PER_ROUND
-    for part in range(parts):
-        db.execute(_VOTES.format(**values, parts=parts, part=part))
-    db.execute(_ROWS.format(**restriction))
-    for table in ("texts", "links", "places", "nearby", "asked", "targets", "spread", "votes", *TABLES):
+    counted = [
+        db.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0] for table in ("captures", restriction["links"])
+    ]
+    rounds = 1 + max(counted) // MAX_ROWS_PER_ROUND
+    for statement in (_LINKS, _PLACES, _EXACT, _AFTER_REDIRECT, _NEARBY, _TARGETS, _SPREAD, _VOTES):
+        for number in range(rounds):
+            db.execute(statement.format(**values, **restriction, rounds=rounds, round=number))
+    for statement in (_VOTED, _ROWS):
+        db.execute(statement.format(**restriction))
+    for table in ("texts", "asked", "voted", *_COUNTED, *TABLES):
         db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
 
 

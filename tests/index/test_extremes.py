@@ -1,4 +1,4 @@
-"""No ingested record, however large, stops a snapshot from being built."""
+"""No ingested record, however large, and no number of them stops a snapshot from being built."""
 
 from pathlib import Path
 
@@ -96,3 +96,13 @@ def test_a_host_of_many_labels_gives_few_keys() -> None:
     assert sum(map(len, condition_keys(entry))) < 100_000
     entry = IndexEntry(f"http://{'a.' * 120}example/", "", "", "text/html", "en", "2024-01-01")
     assert {"h:example", "h:a.example"} < set(condition_keys(entry))
+
+
+def test_a_build_may_take_more_memory_of_a_catalog_of_many_captures(tmp_path: Path) -> None:
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [PLAIN]))
+    limit = "SELECT current_setting('memory_limit')"
+    assert rows(tmp_path / "c", limit) == [("953.6 MiB",)]
+    with Catalog(tmp_path / "c") as catalog:
+        assert catalog.db.execute(limit).fetchall() == [("488.2 MiB",)]
+        catalog.db.execute("UPDATE sources SET captures = 40_000_000")
+    assert rows(tmp_path / "c", limit) == [("3.7 GiB",)]

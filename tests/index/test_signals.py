@@ -123,12 +123,44 @@ def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) ->
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_votes_are_the_same_counted_in_parts(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_are_the_same_counted_in_rounds(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     votes = called(collection, tmp_path)
     before = (tmp_path / "anchors.parquet").read_bytes()
-    monkeypatch.setattr(anchors, "MAX_LINKS_PER_ROUND", 3)
+    monkeypatch.setattr(anchors, "MAX_ROWS_PER_ROUND", 3)
     assert called(collection, tmp_path) == votes
     assert (tmp_path / "anchors.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize("rows", [anchors.MAX_ROWS_PER_ROUND, 2])
+def test_a_link_leads_to_the_page_itself_before_where_it_moved_and_what_is_like_it(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = {"status": "301 Moved", "headers": (("Location", "https://tash.net/new"),)}
+    captures = [
+        CaptureSpec("http://tash.net/new", html("Like the new one", "Text.")),
+        CaptureSpec("https://tash.net/new", html("New", "Text.")),
+        CaptureSpec("https://tash.net/here", html("Here", "Text.")),
+        CaptureSpec("https://tash.net/here", day=2, **moved),
+        CaptureSpec("https://tash.net/gone", **moved),
+        CaptureSpec(
+            "https://a.org/",
+            html(
+                "Links",
+                link("https://tash.net/here", "as it is"),
+                link("https://tash.net/gone", "where it went"),
+                link("http://www.tash.net/new/", "what is like it"),
+            ),
+        ),
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", captures))
+    monkeypatch.setattr(anchors, "MAX_ROWS_PER_ROUND", rows)
+    assert {url: list(texts) for url, texts in called(tmp_path / "c", tmp_path).items()} == {
+        "https://tash.net/here": ["as it is"],
+        "https://tash.net/new": ["where it went"],
+        "http://tash.net/new": ["what is like it"],
+    }
 
 
 def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection: Path) -> None:
