@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 
 from webemu.emulator.config import Config, load_config
-from webemu.emulator.errors import SourceError
 from webemu.emulator.options import RootOption
 from webemu.ingest.formats import TITLES
 from webemu.ingest.run import Report, count_default_workers, run
-from webemu.ingest.sources import SourceList, expand_sources
+from webemu.ingest.sources import SourceList, advise, expand_archives
 
 _MAX_NAMES = 20
 """Files without a record that are named in the report; the others are only counted."""
@@ -97,9 +96,7 @@ def ingest(
     webemu ingest /mnt/crawl/*.warc.gz --collection mine --ray auto
     """
     config = load_config({"root": root, "collection": collection})
-    source_list = expand_sources(sources, paths_root, base_url)
-    if not source_list.sources:
-        raise SourceError("the sources hold no archive", action=_advise(source_list))
+    source_list = expand_archives(sources, paths_root, base_url)
     with _exit_when_interrupted():
         report = run(
             source_list.sources, config.collection_folder, workers or count_default_workers(), snapshot=snapshot,
@@ -112,13 +109,6 @@ def ingest(
         print(f"next      name whole files of a format that is read: {', '.join(TITLES)}")
     if report.failed or report.has_no_records:
         raise typer.Exit(1)
-
-
-def _advise(source_list: SourceList) -> str:
-    """Return what to name instead of sources that hold no archive, or fewer than were meant."""
-    if source_list.dump_globs:
-        return f"dumps of texts inside a folder are taken if a glob names them: {shlex.join(source_list.dump_globs)}"
-    return f"name {', '.join(TITLES)} files, or a folder of archives"
 
 
 @contextmanager
@@ -143,7 +133,7 @@ def _show(report: Report, config: Config, source_list: SourceList, root: Path | 
     if source_list.ignored_count:
         print(f"ignored   {source_list.ignored_count:,} files whose names are not those of archives")
         if source_list.dump_globs:
-            print(f"          {_advise(source_list)}")
+            print(f"          {advise(source_list)}")
     if source_list.missing_lines:
         print(
             f"missing   {len(source_list.missing_lines):,} lines of path lists, the first: "

@@ -20,7 +20,7 @@ from webemu.ingest.command import BaseUrlOption, PathsRootOption, QuietOption
 from webemu.ingest.planning.content import COMMON_CRAWL_FILE, estimate_content, read_content, scale
 from webemu.ingest.planning.model import FIGURES, Content, Model, load_model
 from webemu.ingest.run import count_default_workers
-from webemu.ingest.sources import expand_sources
+from webemu.ingest.sources import expand_archives
 
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 """Numbers of pages of the table at the end."""
@@ -135,7 +135,7 @@ def _find_content(
         return content, f"pages like those of the collection {like}"
     if not sources:
         return COMMON_CRAWL_FILE, "pages like those of Common Crawl; one WARC file unless --pages says more"
-    source_list = expand_sources(sources, paths_root, base_url)
+    source_list = expand_archives(sources, paths_root, base_url)
     bar = tqdm(desc="sampling", unit="sample", disable=quiet, leave=False)
 
     def show(done: int, total: int) -> None:

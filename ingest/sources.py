@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shlex
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -93,6 +94,21 @@ def expand_sources(arguments: Sequence[str], root: Path | None = None, base_url:
             sources_by_location.setdefault(source.url or os.path.realpath(source.path), source)
     source_list.sources = list(sources_by_location.values())
     return source_list
+
+
+def expand_archives(arguments: Sequence[str], root: Path | None = None, base_url: str | None = None) -> SourceList:
+    """Return `expand_sources`, with one archive at least. Raises SourceError if there is none."""
+    source_list = expand_sources(arguments, root, base_url)
+    if not source_list.sources:
+        raise SourceError("the sources hold no archive", action=advise(source_list))
+    return source_list
+
+
+def advise(source_list: SourceList) -> str:
+    """Return what to name instead of sources that hold no archive, or fewer than were meant."""
+    if source_list.dump_globs:
+        return f"dumps of texts inside a folder are taken if a glob names them: {shlex.join(source_list.dump_globs)}"
+    return f"name {', '.join(TITLES)} files, or a folder of archives"
 
 
 def _expand_argument(

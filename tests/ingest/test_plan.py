@@ -37,7 +37,7 @@ from webemu.ingest.planning.content import (
 from webemu.ingest.planning.model import FIGURES, Content, Measurement, load_model, read_measurements
 from webemu.ingest.planning.postings import PageText, estimate_postings_share
 from webemu.ingest.planning.samples import _CUTTERS, SAMPLE_BYTES, SAMPLES
-from webemu.ingest.sources import expand_sources
+from webemu.ingest.sources import expand_archives, expand_sources
 
 PAGES = 400
 """Pages of the crawl below: as many as make it larger than what is sampled, a sixteenth of the usual bytes."""
@@ -276,6 +276,16 @@ def test_a_damaged_parquet_file_counts_as_what_ingest_finds_in_it(damage: slice,
     paths = [str(tmp_path / name) for name in ("a.parquet", "a.jsonl")]
     content = estimate_content(expand_sources(paths).sources, 1, lambda done, total: None).content
     assert content["pages"] == pytest.approx(ROWS, rel=0.2)
+
+
+def test_sources_without_content_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="the sources hold no archive"):
+        expand_archives([str(tmp_path)])
+    for name in ("a.warc.gz", "b.warc"):
+        (tmp_path / name).touch()
+    sources = expand_archives([str(tmp_path)]).sources
+    with pytest.raises(SourceError, match=r"a\.warc\.gz is empty, and so are all other sources"):
+        estimate_content(sources, 1, lambda done, total: None)
 
 
 def test_every_format_is_cut_or_told_to_be_whole() -> None:
