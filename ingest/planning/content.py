@@ -97,7 +97,9 @@ def estimate_content(sources: Sequence[Source], workers: int, on_progress: Calla
         return Estimate(absent_content, 0, (), ())
     total_bytes = sum(path.stat().st_size for path in local)
     if not total_bytes:
-        raise SourceError(f"{local[0].name} is empty, and so are all other sources", action="name whole files")
+        raise SourceError(
+            f"{local[0].name} is empty, and so are all other sources that are here", action="name whole files"
+        )
     with tempfile.TemporaryDirectory(prefix="webemu-plan-") as folder:
         sampled = cut_samples(local, Path(folder))
         sampled_content, sampled_pages = _ingest_samples(sampled.samples, Path(folder), workers, on_progress)

@@ -284,7 +284,7 @@ def test_sources_without_content_are_refused(tmp_path: Path) -> None:
     for name in ("a.warc.gz", "b.warc"):
         (tmp_path / name).touch()
     sources = expand_archives([str(tmp_path)]).sources
-    with pytest.raises(SourceError, match=r"a\.warc\.gz is empty, and so are all other sources"):
+    with pytest.raises(SourceError, match=r"a\.warc\.gz is empty, and so are all other sources that are here"):
         estimate_content(sources, 1, lambda done, total: None)
 
 
