@@ -24,8 +24,8 @@ FILE = "catalog.duckdb"
 """Name of the catalog in a collection folder."""
 READER_MEMORY, WRITER_MEMORY = "1GB", "512MB"
 """DuckDB's memory limit in readers and writers; beyond it, it works on disk. Its default is 80% of the machine."""
-READER_BYTES_PER_CAPTURE = 100
-"""Memory of a reader for each capture, where that is more: DuckDB cannot spill all of a statement's memory to disk."""
+BUILD_BYTES_PER_CAPTURE = 100
+"""Memory of the reader that builds a snapshot, for each capture, where that is more than `READER_MEMORY`."""
 
 _TYPES = {
     pa.int64(): "BIGINT",
@@ -88,8 +88,6 @@ class Catalog:
         else:
             self._create_tables()
         self._check_version()
-        if read_only:
-            self._raise_memory_limit()
 
     def _create_tables(self) -> None:
         self.db.execute("CREATE TABLE IF NOT EXISTS meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
@@ -114,11 +112,13 @@ class Catalog:
                 action="ingest the sources into a new collection",
             )
 
-    def _raise_memory_limit(self) -> None:
-        """Raise a reader's memory limit to what a build needs if the catalog has over ten million captures."""
+    def raise_memory_limit(self) -> None:
+        """Let statements over the whole catalog take more memory if it has over ten million captures: DuckDB cannot
+        spill all of theirs to disk.
+        """
         [(captures,)] = self.db.execute("SELECT coalesce(sum(captures), 0)::BIGINT FROM sources").fetchall()
-        if captures * READER_BYTES_PER_CAPTURE > 10**9:
-            self.db.execute(f"SET memory_limit = '{captures * READER_BYTES_PER_CAPTURE // 10**6}MB'")
+        if captures * BUILD_BYTES_PER_CAPTURE > 10**9:
+            self.db.execute(f"SET memory_limit = '{captures * BUILD_BYTES_PER_CAPTURE // 10**6}MB'")
 
     def source_ids(self) -> set[int]:
         """Return the ids of the sources that are ingested."""

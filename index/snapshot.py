@@ -102,6 +102,7 @@ def count_catalog(
     drop_unindexable(collection)
     _list_linked_hosts(collection)
     with Catalog(collection, read_only=True) as catalog:
+        catalog.raise_memory_limit()
         _restrict_to_sources(catalog.db, only_sources)
         sources = catalog.db.execute("SELECT source_id, coalesce(pages, 0), content_hash FROM sources").fetchall()
         pages = {source: count for source, count, _ in sources}
@@ -302,6 +303,7 @@ def _write_snapshot(inputs: BuildInputs, folder: Path, shards_built: list[Shard]
     if inputs.partition == UNPARTITIONED:  # captures of a partition name pages of others, which new sources renumber
         earlier = find_earlier_lookup(inputs.home / "snapshots", builder, contents)
     with Catalog(inputs.collection, read_only=True) as catalog:
+        catalog.raise_memory_limit()
         catalog.db.execute("SET threads = 2")  # each thread takes a share of the memory limit
         write_priors(catalog.db)  # of all sources: a small graph of hosts would make each of them look central
         _restrict_to_sources(catalog.db, inputs.only_sources)

@@ -111,7 +111,7 @@ INSERT INTO anchor_spread
 WITH given AS (SELECT DISTINCT domain, word, target FROM anchor_links WHERE domain % {rounds} = {round})
 SELECT domain, word, count(*) AS targets FROM given GROUP BY ALL HAVING targets <= {max_targets}
 """
-_COUNTED = {
+_FILLED_TABLES = {
     "links": "page UBIGINT, domain UBIGINT, target UBIGINT, word UBIGINT, number BIGINT, nofollow BOOLEAN",
     "places": "page UBIGINT, url VARCHAR, key UBIGINT, domain UBIGINT",
     "matches": "target UBIGINT, page UBIGINT, preference TINYINT",
@@ -278,20 +278,20 @@ def _count_class(
     else:
         restriction = {"links": "links", "is_counted": "true"}
         db.execute(_ALL_MEMBERS)
-    for table, columns in _COUNTED.items():
+    for table, columns in _FILLED_TABLES.items():
         db.execute(f"CREATE OR REPLACE TEMP TABLE anchor_{table} ({columns})")
     for statement in (_TEXTS, _WANTED_TARGETS):
         db.execute(statement.format(**values, **restriction))
-    counted = [
+    row_counts = [
         db.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0] for table in ("captures", restriction["links"])
     ]
-    rounds = 1 + max(counted) // MAX_ROWS_PER_ROUND
+    rounds = 1 + max(row_counts) // MAX_ROWS_PER_ROUND
     for statement in (_LINKS, _PLACES, _EXACT, _AFTER_REDIRECT, _NEARBY, _TARGETS, _SPREAD, _VOTES):
         for number in range(rounds):
             db.execute(statement.format(**values, **restriction, rounds=rounds, round=number))
     for statement in (_VOTED, _ROWS):
         db.execute(statement.format(**restriction))
-    for table in ("texts", "asked", "voted", *_COUNTED, *TABLES):
+    for table in ("texts", "asked", "voted", *_FILLED_TABLES, *TABLES):
         db.execute(f"DROP TABLE IF EXISTS anchor_{table}")
 
 

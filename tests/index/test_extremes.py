@@ -98,11 +98,20 @@ def test_a_host_of_many_labels_gives_few_keys() -> None:
     assert {"h:example", "h:a.example"} < set(condition_keys(entry))
 
 
-def test_a_build_may_take_more_memory_of_a_catalog_of_many_captures(tmp_path: Path) -> None:
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [PLAIN]))
+def test_a_build_may_take_more_memory_of_a_catalog_of_many_captures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [PLAIN]), snapshot=False)
+    raised: list[Path] = []
     limit = "SELECT current_setting('memory_limit')"
-    assert rows(tmp_path / "c", limit) == [("953.6 MiB",)]
-    with Catalog(tmp_path / "c") as catalog:
-        assert catalog.db.execute(limit).fetchall() == [("488.2 MiB",)]
-        catalog.db.execute("UPDATE sources SET captures = 40_000_000")
-    assert rows(tmp_path / "c", limit) == [("3.7 GiB",)]
+    for captures, build_limit in ((10_000_000, "953.6 MiB"), (40_000_000, "3.7 GiB")):
+        with Catalog(tmp_path / "c") as catalog:
+            assert catalog.db.execute(limit).fetchall() == [("488.2 MiB",)]
+            catalog.db.execute(f"UPDATE sources SET captures = {captures}")
+        with Catalog(tmp_path / "c", read_only=True) as catalog:
+            assert catalog.db.execute(limit).fetchall() == [("953.6 MiB",)]
+            catalog.raise_memory_limit()
+            assert catalog.db.execute(limit).fetchall() == [(build_limit,)]
+    monkeypatch.setattr(Catalog, "raise_memory_limit", lambda catalog: raised.append(catalog.folder))
+    build_snapshot(tmp_path / "c")
+    assert raised == [tmp_path / "c"] * 2  # to count the catalog, and to compose the snapshot; not in a shard
