@@ -72,7 +72,10 @@ class SearchPlan(Protocol):
     """A prepared query of one ranker, ready to be run."""
 
     def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
-        """Return the best pages, best first, and True if no page of the ranking was left out."""
+        """Return the best pages, best first, and True if no page of the ranking was left out.
+
+        Results are selected in several calls, the deepest first: the others should cost no search.
+        """
 
     def render_hit(self, doc: int, score: float) -> Hit:
         """Return one ranked page as a result: URL, title, snippet and date."""

@@ -39,7 +39,10 @@ def select_results(
     entries: list[ScoredDoc] = []
     more = True
     selected_docs: set[int] = set()
-    for number in range(1, (limit - 1) // BLOCK_SIZE + 2):
+    blocks = (limit - 1) // BLOCK_SIZE + 1
+    if blocks > 1:
+        plan.top(WINDOW_DEPTH * blocks)  # one deep search, from which plans serve the shallower ones of the blocks
+    for number in range(1, blocks + 1):
         block, more = _select_block(plan, entry_filter, number, selected_docs)
         entries += block
         if not more:

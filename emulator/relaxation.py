@@ -44,7 +44,8 @@ def select(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None, limit: i
     if is_strict or not (parsed.phrases or parsed.required):
         return Selection(plan, entries, more)
     cluster = ranker.doc_values.cluster
-    for milder in _milder_queries(ranker, parsed, as_of):
+    # A page that meets all conditions shows that each of them is met.
+    for milder in [_without_conditions(parsed)] if entries else _milder_queries(ranker, parsed, as_of):
         if more or len(entries) >= BLOCK_SIZE:
             break
         plan, selected = ranker.plan(milder), {cluster[doc] for _, doc in entries}
@@ -65,7 +66,11 @@ def _milder_queries(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None)
             milder = replace(parsed, phrases=phrases, required=required)
             if milder != parsed:
                 yield milder
-    yield replace(parsed, phrases=(), required=())
+    yield _without_conditions(parsed)
+
+
+def _without_conditions(parsed: ParsedQuery) -> ParsedQuery:
+    return replace(parsed, phrases=(), required=())
 
 
 def is_met(ranker: Ranker, parsed: ParsedQuery, as_of: datetime | None, phrase: str = "", word: str = "") -> bool:

@@ -65,7 +65,7 @@ class IndexReader:
     def __init__(self, files: IndexFiles, weights: Weights, documents: int, newest_day: int | None) -> None:
         """Take the open files and the weights of the ranking features.
 
-        - documents: number of searchable pages, of all partitions if the index is partitioned
+        - documents: as the attribute
         - newest_day: day number of the last capture of the crawl; None to read it from the columns
         """
         self.searcher = files.index.searcher()
@@ -77,14 +77,13 @@ class IndexReader:
         self._record_bases = files.record_bases
         self.columns = files.columns
         self.weights = weights
-        self._documents = documents
+        self.documents = documents
+        """Number of searchable pages, of all partitions if the index is partitioned."""
         self._known_newest_day = newest_day
 
-    def search(self, query: Query, limit: int) -> tuple[list[TantivyHit], bool]:
-        """Return Tantivy's best `limit` hits, and True if there are no more."""
-        hits = self.searcher.search(query, limit, count=False).hits
-        # A limit of all documents is complete too, even if exactly as many were found.
-        return hits, len(hits) < limit or limit >= self._documents
+    def search(self, query: Query, limit: int) -> list[TantivyHit]:
+        """Return Tantivy's best `limit` hits."""
+        return self.searcher.search(query, limit, count=False).hits
 
     def matches(self, query: Query, doc: int) -> bool:
         """True if a page is among all that a Tantivy query matches."""

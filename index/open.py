@@ -43,7 +43,7 @@ from webemu.index.text import compute_segment_bases, open_index
 from webemu.index.titles import FOLDER as TITLES_FOLDER
 from webemu.index.titles import Completion, Titles, complete
 from webemu.index.vocabulary import FILE as WORDS_FILE
-from webemu.index.vocabulary import Vocabulary
+from webemu.index.vocabulary_reader import Vocabulary
 
 __all__ = ["RECENT_CONVERSIONS", "current_id", "open_snapshot", "open_world"]
 

@@ -7,18 +7,21 @@ The first stage is BM25 by Tantivy. The second stage (`webemu.index.rank`) reord
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tantivy import Query
 
 from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
-from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period, TantivyHit
+from webemu.index.index_reader import ANY_TIME, SCORE, IndexReader, Period
 from webemu.index.rank import LENGTHS, RERANK_DEPTH, rerank_factors
 from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
+
+MAX_KEPT_HITS = 1000
+"""Hits of a search that a plan keeps, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,10 @@ class RankPlan:
     rerank: RerankInputs = NO_RERANKING
     snippets: SnippetChoice = NO_CHOICE
     """The choice of sentences that snippets show."""
+    deepest_search: list[tuple[int, list[ScoredDoc]]] = field(default_factory=list)
+    """The limit of the deepest search up to `MAX_KEPT_HITS` and its hits, which serve all smaller limits; empty before
+    the first.
+    """
 
     @property
     def reranks(self) -> bool:
@@ -71,23 +78,33 @@ class RankPlan:
         """Return `top` as BM25 alone ranks it, with at least `RERANK_DEPTH` hits if there is a second stage."""
         if self.query is None:
             return [], True
-        reader, reranks = self.reader, self.reranks
+        reranks = self.reranks
         limit = max(limit, RERANK_DEPTH) if reranks else limit
-        tantivy_hits, is_complete = reader.search(self.query, limit)
+        hits, is_complete = self._search(self.query, limit)
         if self.hashes:
             # Widen the search until the second stage has enough hits above the tie at the end of the list.
-            while (
-                not is_complete and _count_untied(tantivy_hits) < (RERANK_DEPTH if reranks else 1) and limit < MAX_DEPTH
-            ):
+            while not is_complete and _count_untied(hits) < (RERANK_DEPTH if reranks else 1) and limit < MAX_DEPTH:
                 limit = min(16 * limit, MAX_DEPTH)
-                tantivy_hits, is_complete = reader.search(self.query, limit)
+                hits, is_complete = self._search(self.query, limit)
             if not is_complete:
-                tantivy_hits = tantivy_hits[: _count_untied(tantivy_hits)] or tantivy_hits
-        bases = reader.bases
-        hits = [(score, bases[address.segment_ord] + address.doc) for score, address in tantivy_hits]
-        if self.hashes:
-            hits = reader.break_ties(hits)
+                hits = hits[: _count_untied(hits)] or hits
         return hits, is_complete
+
+    def _search(self, query: Query, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return Tantivy's best `limit` hits, those of one score by URL if anything ranks, and True if there are no
+        more.
+        """
+        deepest = self.deepest_search[0] if self.deepest_search else (0, [])
+        if deepest[0] < limit:
+            bases = self.reader.bases
+            tantivy_hits = self.reader.search(query, limit)
+            hits = [(score, bases[address.segment_ord] + address.doc) for score, address in tantivy_hits]
+            deepest = limit, self.reader.break_ties(hits) if self.hashes else hits
+            if limit <= MAX_KEPT_HITS:
+                self.deepest_search[:] = [deepest]
+        hits = deepest[1][:limit]
+        # A limit of all documents is complete too, even if exactly as many were found.
+        return hits, len(hits) < limit or limit >= self.reader.documents
 
     def _rerank(self, hits: list[ScoredDoc]) -> list[ScoredDoc]:
         """Return hits ordered by the second stage. No factor is below 1, so none falls below the hits that are not
@@ -147,7 +164,7 @@ class RankPlan:
         return self.query is not None and self.reader.matches(self.query, doc)
 
 
-def _count_untied(hits: Sequence[TantivyHit]) -> int:
+def _count_untied(hits: Sequence[ScoredDoc]) -> int:
     """Return how many entries of a ranking come before those that tie with its last one."""
     last_score, end = hits[-1][0], len(hits)
     while end and hits[end - 1][0] == last_score:

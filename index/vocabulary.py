@@ -1,9 +1,9 @@
-"""Spelling corrections from the crawl's own words: those of all titles, and of a sample of texts.
+"""Counts the crawl's own words, those of all titles and of a sample of texts, for spelling corrections.
 
     word_counts.txt  of a shard: count and word in each line, from the most frequent to the least
     words.txt        of a snapshot: one word per line in the same order
 
-Searched with rapidfuzz: symspellpy is ten times faster, but takes seconds and 100 MB per process to load.
+`webemu.index.vocabulary_reader` finds the nearest words.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 
 import zstandard
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from webemu.index.blobs import Blobs
 
@@ -86,38 +83,3 @@ def _find_words(texts: Iterable[str]) -> set[str]:
         else:
             words.update(_WORD.findall(normalize_word(text)))
     return words.union(*(_WORD.findall(run.decode()) for run in letters))
-
-
-class Vocabulary:
-    """Reader; loads the words at the first lookup. Thread-safe."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    @cached_property
-    def _words(self) -> dict[int, tuple[list[str], list[int]]]:
-        """Words and their frequency ranks, by length."""
-        by_length: dict[int, tuple[list[str], list[int]]] = {}
-        for frequency_rank, word in enumerate(self._file.read_text(encoding="utf-8").split()):
-            words, places = by_length.setdefault(len(word), ([], []))
-            words.append(word)
-            places.append(frequency_rank)
-        return by_length
-
-    def nearest(self, word: str) -> list[str]:
-        """Return words within a small edit distance (optimal string alignment), nearest first.
-
-        Ties are broken by the same first letter, then by frequency. The word itself is not returned.
-        """
-        word = normalize_word(word)
-        max_distance = 1 if len(word) < 6 else 2  # two edits of a short word make another word
-        neighbours: list[tuple[float, bool, int, str]] = []
-        for length in range(max(1, len(word) - max_distance), len(word) + max_distance + 1):
-            words, places = self._words.get(length, ([], []))
-            close_words = process.extract(word, words, scorer=OSA.distance, score_cutoff=max_distance, limit=None)
-            neighbours += [
-                (distance, neighbour[0] != word[:1], places[index], neighbour)
-                for neighbour, distance, index in close_words
-                if distance
-            ]
-        return [neighbour for *_, neighbour in sorted(neighbours)]

@@ -18,7 +18,7 @@ from webemu.index.partitions.methods import LISTING_BATCH, Method, SurtCaptures
 from webemu.index.partitions.partition import locate_remote_doc, partition_of
 from webemu.index.partitions.ranker import DocValueCache
 from webemu.index.titles import select_best
-from webemu.index.vocabulary import Vocabulary
+from webemu.index.vocabulary_reader import Vocabulary
 
 
 class PartitionedPageStore(DocumentConverter):

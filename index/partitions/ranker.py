@@ -18,7 +18,7 @@ from webemu.emulator.types import Hit
 from webemu.index.analysis import extract_terms as analyze
 from webemu.index.partitions import methods
 from webemu.index.partitions.client import PartitionClient
-from webemu.index.partitions.merged_ranking import DocRow, PartitionHit, merge_rankings
+from webemu.index.partitions.merged_ranking import DocRow, PartitionHit, PartitionRanking, merge_rankings
 from webemu.index.rank import RERANK_DEPTH
 
 MAX_CACHED = 1 << 18
@@ -91,6 +91,8 @@ class PartitionedPlan:
     parsed: ParsedQuery
     hits: dict[int, Hit] = field(default_factory=dict)
     """Rendered hits that came with the ranking, by dense id."""
+    deepest_ranking: list[tuple[int, PartitionRanking]] = field(default_factory=list)
+    """The deepest ranking that was requested so far, with its limit; empty before the first."""
 
     def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best `limit` entries as `webemu.index.rank_plan.RankPlan.top` would from one index of all pages.
@@ -100,7 +102,7 @@ class PartitionedPlan:
         """
         ranker, requested = self.ranker, limit
         while True:
-            merged = merge_rankings(ranker.client.search_all(methods.RANK, ranker.engine, self.parsed, requested))
+            merged = self._request(requested)
             needed = max(limit, RERANK_DEPTH) if merged.reranks else limit
             taken_hits, is_complete = merged.take(needed)
             if is_complete or taken_hits is not None or requested >= MAX_DEPTH:
@@ -118,6 +120,15 @@ class PartitionedPlan:
             ]
             scored_docs[:RERANK_DEPTH] = [(-score, doc) for score, _, doc in sorted(best)]
         return scored_docs, is_complete
+
+    def _request(self, limit: int) -> PartitionRanking:
+        """Return the ranking of all partitions, which send at least `limit` hits each."""
+        deepest = self.deepest_ranking[0] if self.deepest_ranking else None
+        if deepest is None or deepest[0] < limit:
+            answers = self.ranker.client.search_all(methods.RANK, self.ranker.engine, self.parsed, limit)
+            deepest = limit, merge_rankings(answers)
+            self.deepest_ranking[:] = [deepest]
+        return deepest[1]
 
     def _cache_hits(self, docs: Sequence[int], partition_hits: Sequence[PartitionHit]) -> None:
         """Cache the rows, rendered hits and URLs that came with a ranking."""

@@ -45,7 +45,8 @@ from webemu.index.removal.rules import read_rules
 from webemu.index.snapshot import BuildInputs, CatalogCounts, build_from_counts, count_catalog
 from webemu.index.text import open_index
 from webemu.index.vocabulary import COUNTS_FILE as WORD_COUNTS_FILE
-from webemu.index.vocabulary import Vocabulary, write_words
+from webemu.index.vocabulary import write_words
+from webemu.index.vocabulary_reader import Vocabulary
 
 FILE = "split.json"
 """Name of the file that describes the partitions that are served."""

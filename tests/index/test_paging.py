@@ -1,12 +1,14 @@
 """Pages of results over a crawl whose pages all tie: nothing is shown twice, nothing is left out, whatever the size."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
+from webemu.index.index_reader import IndexReader
 from webemu.index.open import open_world
 
 PAGES = 230
@@ -49,6 +51,26 @@ def test_every_size_shows_the_same_results_once(web: World, text: str) -> None:
     assert all(len(set(urls)) == len(urls) for urls in urls_by_size.values())
     assert {len(urls) for urls in urls_by_size.values()} <= {expected_count, expected_count + 1}
     assert urls_by_size[3] == urls_by_size[10] == urls_by_size[100]
+
+
+def test_many_results_take_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [
+        CaptureSpec(f"https://site{number}.example/", html(f"Page {number}", "harbour" + " stone" * number))
+        for number in range(80)
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", records))
+    web = open_world(tmp_path / "c")
+    expected = [hit.url for number in range(1, 7) for hit in web.search(Query("harbour", number)).hits]
+    limits: list[int] = []
+    search = IndexReader.search
+
+    def count(reader: IndexReader, query: object, limit: int) -> object:
+        limits.append(limit)
+        return search(reader, query, limit)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(IndexReader, "search", count)
+    assert [hit.url for hit in web.search(Query("harbour", size=60)).hits] == expected
+    assert limits == [300]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
+from webemu.emulator import relaxation
 from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query, Results
 from webemu.emulator.world import World
@@ -40,6 +41,15 @@ def test_a_phrase_that_a_page_has_comes_first_and_others_follow(web: World) -> N
     assert hosts(results)[0] in ("bowl.org", "copy.org")
     assert hosts(results)[1:] == ["cup.org"], "a duplicate of the first result is no other page"
     assert results.relaxed == ('"Super Bowl"',)
+
+
+def test_conditions_that_a_page_meets_are_not_tried_one_by_one(web: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr(relaxation, "is_met", lambda *_, phrase="", word="": tried.append(phrase or word))
+    met = search(web, '"Super Bowl" "fiftieth final" Denver')
+    assert (met.relaxed, tried) == (('"Super Bowl"', '"fiftieth final"'), [])
+    search(web, '"Super Bowl" "no such words" Denver')
+    assert tried == ["Super Bowl", "no such words"]
 
 
 def test_a_phrase_that_no_page_has_does_not_empty_the_answer(web: World) -> None:

@@ -39,7 +39,7 @@ def engine(folder: Path) -> RankEngine:
 def ranking(engine: RankEngine, query: str) -> list[tuple[float, int]]:
     plan = engine.plan(parse_query(query))
     assert plan.query is not None
-    hits = engine.reader.search(plan.query, 20)[0]
+    hits = engine.reader.search(plan.query, 20)
     return sorted((round(score, 4), engine.reader.bases[place.segment_ord] + place.doc) for score, place in hits)
 
 

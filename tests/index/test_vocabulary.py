@@ -6,10 +6,12 @@ from random import Random
 
 import pytest
 import zstandard
+from rapidfuzz.distance import OSA
 
 from webemu.index import vocabulary
 from webemu.index.blobs import BlobWriter
-from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, count_words, sample_texts, write_words
+from webemu.index.vocabulary import SAMPLE_CHARACTERS, count_words, sample_texts, write_words
+from webemu.index.vocabulary_reader import Vocabulary
 
 TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
 
@@ -37,6 +39,19 @@ def test_of_words_as_near_the_frequent_one_is_first(tmp_path: Path) -> None:
         tmp_path, [], ["harder harden garden", "harder harden garden", "harden", "horde it harden"]
     )
     assert words.nearest("hardem") == ["harden", "harder", "garden"]
+
+
+def test_every_word_within_two_edits_is_near(tmp_path: Path) -> None:
+    random = Random(5)
+    letters = "abcdeéжあ"
+    words = sorted({"".join(random.choices(letters, k=random.randint(3, 9))) for _ in range(3000)})
+    known_words = write_vocabulary(tmp_path, words)
+    typed = ["".join(random.choices(letters, k=random.randint(1, 9))) for _ in range(300)]
+    for word in typed:
+        max_distance = 1 if len(word) < 6 else 2
+        expected = {other for other in words if other != word and OSA.distance(word, other) <= max_distance}
+        assert set(known_words.nearest(word)) == expected
+    assert sum(len(known_words.nearest(word)) for word in typed) > 300
 
 
 def test_no_words_are_near_where_there_are_none(tmp_path: Path) -> None:
