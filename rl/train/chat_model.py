@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,12 @@ from typing import TYPE_CHECKING
 from webemu.rl.train import tiny_models
 from webemu.rl.train.chat_templates import AUTO, prepare_tokenizer
 from webemu.rl.train.messages import SftRow
+from webemu.rl.train.model_sources import locate
 from webemu.rl.train.recipe import Model, RecipeError
 
 if TYPE_CHECKING:  # slow imports, and peft is only needed for adapters
     from peft import LoraConfig, PeftModel
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer
-
-
-GGUF_SUFFIX = ".gguf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,11 @@ def load_model(source: str, template: str = AUTO, dtype: str = "float32", attent
     `template` names the chat template (`webemu.rl.train.chat_templates.prepare_tokenizer`); `dtype` and `attention` are
     those of `webemu.rl.train.recipe.Model`.
 
-    Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
+    Raises: ValueError if it is not there (`webemu.rl.train.model_sources`) or its chat template cannot be trained on.
     """
     from transformers import AutoModelForCausalLM  # slow import
 
-    folder, gguf = _locate(source)
+    folder, gguf = locate(source)
     tokenizer = load_tokenizer(source, template)
     # By default 32 bits: weights of 16 bits lose small optimizer steps. Passes use bf16 anyway, set by the trainers.
     implementation = {"attn_implementation": attention} if attention else {}
@@ -63,11 +60,11 @@ def load_model(source: str, template: str = AUTO, dtype: str = "float32", attent
 def load_tokenizer(source: str, template: str = AUTO) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a folder, a hub id or a GGUF file, with a chat template that can be trained on.
 
-    Raises: ValueError if the chat template cannot be trained on, or the package that reads GGUF files is missing.
+    Raises: ValueError if it is not there (`webemu.rl.train.model_sources`) or its chat template cannot be trained on.
     """
     from transformers import AutoTokenizer  # slow import
 
-    folder, gguf = _locate(source)
+    folder, gguf = locate(source)
     return prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
 
 
@@ -78,27 +75,15 @@ def read_config(spec: Model) -> PretrainedConfig:
     if spec.size:
         size = tiny_models.SIZES[spec.size]
         return tiny_models.create_model(size, 0, size.vocabulary, 0, 1).config
+    folder, gguf = locate(spec.name)
     try:
-        folder, gguf = _locate(spec.name)
         return AutoConfig.from_pretrained(folder, **gguf)
     except (OSError, ValueError, ImportError) as error:
+        here = "" if Path(folder).exists() else "is no folder here, and "
         raise RecipeError(
-            f"the configuration of {spec.name!r} cannot be read ({str(error).splitlines()[0]}): name a folder with its"
-            " config.json (--model FOLDER), which is enough for an estimate"
+            f"{spec.name!r} {here}cannot be read ({str(error).splitlines()[0]}): name the folder of a model (--model"
+            " FOLDER); its config.json is enough for an estimate"
         ) from error
-
-
-def _locate(source: str) -> tuple[str, dict[str, str]]:
-    """Return the folder or hub id of a model, and the option of `transformers` that names a GGUF file in it.
-
-    Raises: ValueError if the package that reads GGUF files is missing.
-    """
-    path = Path(source)
-    if path.suffix != GGUF_SUFFIX:
-        return source, {}
-    if importlib.util.find_spec("gguf") is None:
-        raise ValueError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
-    return str(path.parent), {"gguf_file": path.name}
 
 
 def _forget_quantization(model: PreTrainedModel) -> None:

