@@ -20,8 +20,8 @@ from webemu.index.record_reader import Pairs, Terms
 from webemu.index.records import match_features, read_hit
 from webemu.index.snippets import NO_CHOICE, SnippetChoice, choose_snippet
 
-MAX_KEPT_HITS = 1000
-"""Hits of a search that a plan keeps, at most."""
+MAX_KEPT_HITS = 5000
+"""Hits of a search that a plan keeps, at most: from so many the first thousand results are selected."""
 
 
 @dataclass(frozen=True, slots=True)
