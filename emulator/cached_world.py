@@ -12,6 +12,7 @@ from functools import partial
 from sys import getsizeof
 from typing import Protocol, TypeVar
 
+from webemu.emulator import inline_work
 from webemu.emulator.ports import SearchNotReady
 from webemu.emulator.types import Capture, Query, Results, View
 from webemu.emulator.world import World
@@ -62,7 +63,11 @@ class CachedWorld(World):
         return self._shared_base
 
     def search(self, query: Query) -> Results:
-        """Return one page of results, computed or cached. Raises BadRequest if the engine is unknown."""
+        """Return one page of results, computed or cached.
+
+        Raises: BadRequest if the engine is unknown; BlockingIOError on an event loop if it takes too long.
+        """
+        inline_work.require_short((query,))
         if on_query := self.hooks.on_query:
             on_query(query.text)
         results = self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from webemu.emulator import urls
+from webemu.emulator import inline_work, urls
 from webemu.emulator.cached_world import CachedWorld
 from webemu.emulator.errors import NotCaptured, ServiceRefusal
 from webemu.emulator.exchange_keys import ExchangeKeys
@@ -106,9 +106,10 @@ class RequestWorld(World):
 
         Raises:
             ServiceRefusal: the budget is used up.
-            BlockingIOError: the search is slow and `may_block` is False.
+            BlockingIOError: the search is slow and `may_block` is False, or it takes too long for an event loop.
             BadRequest: the engine is unknown.
         """
+        inline_work.require_short((query,))
         # A client may look further back than its policy, but not past its cutoff.
         if (until := self._policy.as_of) and (query.as_of is None or query.as_of > until):
             query = replace(query, as_of=until)

@@ -45,6 +45,11 @@ class Query:
     keeps_spelling: bool = False
     """True to ask for misspelled words as typed."""
 
+    @property
+    def depth(self) -> int:
+        """Number of results that must be ranked for the page."""
+        return self.page * self.size
+
 
 class Correction(NamedTuple):
     """Words of a query that are asked for in another spelling."""

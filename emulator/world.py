@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, Self
 
-from webemu.emulator import cancellation, corrected_search, ranking, urls
+from webemu.emulator import cancellation, corrected_search, inline_work, ranking, urls
 from webemu.emulator.article import Article
 from webemu.emulator.errors import BadRequest, NotCaptured, ViewUnavailable
 from webemu.emulator.exchange_keys import ExchangeKeys
@@ -307,7 +307,11 @@ class World:
         return self._page_store.text(page.doc) if page.doc >= 0 else ("", "")
 
     def batch_search_passages(self, queries: Sequence[Query]) -> list[HitPassages]:
-        """Return hits with their passages for each query; sibling processes may share in a large batch."""
+        """Return hits with their passages for each query; sibling processes may share in a large batch.
+
+        Raises: BlockingIOError on an event loop if there are too many.
+        """
+        inline_work.require_short(queries)
         run_batch = self.hooks.run_batch
         if run_batch is not None and len(queries) >= MIN_SHARED_QUERIES:
             return run_batch(self, queries)

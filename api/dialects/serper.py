@@ -22,9 +22,9 @@ from webemu.api.dialects.search import MAX_RELATED, SearchParams, search_correct
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
-from webemu.emulator import json_text, urls
+from webemu.emulator import inline_work, json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.emulator.types import Hit, PageRequest
+from webemu.emulator.types import Hit, PageRequest, Query
 from webemu.emulator.world import World
 
 MAX_RESULTS, MAX_BATCH = 100, 100
@@ -50,7 +50,9 @@ def answer_search(world: World, request: Request) -> Response:
     kind = request.path.strip("/")
     if not request.body.lstrip().startswith(b"["):
         return build_response(_answer_one(world, request, kind, read_params(request)))
-    return build_response([_answer_one(world, request, kind, params) for params in _read_batch(request)])
+    batch = _read_batch(request)
+    inline_work.require_short(Query("", size=MAX_RESULTS) for _ in batch)
+    return build_response([_answer_one(world, request, kind, params) for params in batch])
 
 
 def _read_batch(request: Request) -> list[dict[str, object]]:

@@ -125,7 +125,7 @@ def _count_further_results(query: Query | BadRequest) -> int:
     """
     if isinstance(query, BadRequest):
         return 0
-    return max(0, query.page * query.size * (1 + len(query.text.split()) // WORDS_PER_SHARE) - FREE_RESULTS)
+    return max(0, query.depth * (1 + len(query.text.split()) // WORDS_PER_SHARE) - FREE_RESULTS)
 
 
 def check_further_results(count: int) -> None:

@@ -25,6 +25,7 @@ from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.api.runtime.thread_pool import ThreadPool, wait_until_done
 from webemu.api.services import native
 from webemu.api.services.native import FetchRequest, FindRequest
+from webemu.emulator import inline_work
 from webemu.emulator.errors import BadRequest, EmulatorError, SnapshotError
 from webemu.emulator.missing_parts import collect_missing_parts
 from webemu.emulator.types import Query
@@ -80,7 +81,7 @@ class Routes:
         body = self._cache.get(key)
         if body is None:
             parsed_query = native.parse_search(query)
-            if world.is_slow(parsed_query):
+            if world.is_slow(parsed_query) or inline_work.are_long((parsed_query,)):
                 return None
             body = native.search(world, parsed_query)
             self._cache.put(key, body)

@@ -9,6 +9,7 @@ server begin with `X-Webemu-`. No request leaves this machine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import NamedTuple, TypeVar
@@ -42,6 +43,7 @@ from webemu.api.sessions.responder import (
     dialect_responder,
     with_session_from_key,
 )
+from webemu.emulator import inline_work
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World
 
@@ -208,7 +210,8 @@ class Web:
         if self._services.runs_inline(service, request) and not world.has_exchanges:
             world = self._session_handler.worlds.get_sessionless()
             if not world.is_remote:
-                return handler(world, request)
+                with suppress(BlockingIOError), inline_work.on_event_loop():
+                    return handler(world, request)
         return await run_while_connected(self._pool.run(partial(handler, world, request)), *client)
 
     async def _answer_without_session(self, request: Request, client: Client) -> Response:

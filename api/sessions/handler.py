@@ -34,6 +34,7 @@ from webemu.api.sessions.step import (
 from webemu.api.sessions.step_record import record_step
 from webemu.api.sessions.store import SessionStore
 from webemu.api.sessions.worlds import WorldCache
+from webemu.emulator import inline_work
 from webemu.emulator.errors import EmulatorError, Overloaded
 from webemu.emulator.ledger import Ledger
 from webemu.emulator.policy import UNLIMITED
@@ -95,7 +96,8 @@ class SessionHandler:
             return None
         if step.arrival.responder.runs_inline(step.request):
             try:
-                return answer_step(step, wait=False)
+                with inline_work.on_event_loop():
+                    return answer_step(step, wait=False)
             except SearchNotReady as search:
                 await wait_until_done(search.future)
             except BlockingIOError:
