@@ -44,6 +44,7 @@ class Host:
 def handler(host: Host) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             host.ranges.append(self.headers.get("Range"))

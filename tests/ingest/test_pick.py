@@ -46,6 +46,7 @@ class Crawl:
 def handler(crawl: Crawl) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             crawl.requests.append(self.path)
@@ -244,6 +245,7 @@ class CdxServer(BaseHTTPRequestHandler):
     """Answers as a CDX server with two lines a page, and refuses the first request of all."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     queries: ClassVar[list[dict[str, str]]] = []
 
     def do_GET(self) -> None:

@@ -54,6 +54,7 @@ class FileServer:
 def handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
             content = server.files.get(self.path.lstrip("/"))

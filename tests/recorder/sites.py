@@ -30,6 +30,7 @@ class Site(BaseHTTPRequestHandler):
     """Answers for every host."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     calls = itertools.count(1)
     requests: ClassVar[list[tuple[str, str]]] = []
 
