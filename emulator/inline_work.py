@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
 
 MAX_INLINE_RESULTS = 50
@@ -15,6 +15,7 @@ _MIN_RESULTS = 10
 """Results that a search counts for at least, since fewer cost as much."""
 _NUMBERS_PER_RESULT = 200
 """Numbers of a range that cost about as much as a result."""
+_NUMBER_RANGE = re.compile(r"(\d{1,9})\.\.\D?(\d{1,9})")
 
 _is_inline = ContextVar("is_inline", default=False)
 
@@ -42,5 +43,5 @@ def require_short(queries: Iterable[Query]) -> None:
 
 def _count_results(query: Query) -> int:
     """Return the number of results that take as long as a search."""
-    numbers = sum(last - first for first, last in parse_query(query.text).numbers) if ".." in query.text else 0
+    numbers = sum(abs(int(last) - int(first)) for first, last in _NUMBER_RANGE.findall(query.text))
     return max(_MIN_RESULTS, query.depth) + numbers // _NUMBERS_PER_RESULT

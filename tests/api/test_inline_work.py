@@ -56,6 +56,7 @@ def open_session(ask: Ask) -> dict[str, str]:
         ("GET", "/v1/search?q=river&size=51", None, False),
         ("GET", "/v1/search?q=river&page=6", None, False),
         ("GET", "/v1/search?q=river+1..9000", None, False),
+        ("GET", "/v1/search?q=(ship+OR+$1..$9000)+river", None, False),
         ("GET", "/v1/search?q=river+1..900", None, True),
         ("POST", "/retrieve", {"queries": ["river", "port"], "topk": 3}, True),
         ("POST", "/retrieve", {"queries": [f"river {number}" for number in range(6)], "topk": 3}, False),
