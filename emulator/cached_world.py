@@ -68,6 +68,12 @@ class CachedWorld(World):
         Raises: BadRequest if the engine is unknown; BlockingIOError on an event loop if it takes too long.
         """
         inline_work.require_short((query,))
+        return self.search_anyhow(query)
+
+    def search_anyhow(self, query: Query) -> Results:
+        """Return what `search` does, on an event loop too, however long it takes: for callers that have checked that
+        before they charged the search.
+        """
         if on_query := self.hooks.on_query:
             on_query(query.text)
         results = self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)

@@ -124,7 +124,7 @@ class RequestWorld(World):
             on_query(query.text)
         # The parsed words are the budget key, so that spellings of one query are charged once in a request.
         is_new = self._charge("searches", " ".join(parse_query(query.text).words.split()).casefold() or query.text)
-        results = self._search_with_noise(query) if has_noise else self._cached_world.search(query)
+        results = self._search_with_noise(query) if has_noise else self._cached_world.search_anyhow(query)
         if is_new:
             result_urls = tuple(hit.url for hit in results.hits[:MAX_LOGGED_RESULTS])
             self.events.searches.append(SearchEvent(query.text, (query.page - 1) * query.size + 1, result_urls))
@@ -136,8 +136,8 @@ class RequestWorld(World):
         """
         start, end = (query.page - 1) * query.size, min(query.page * query.size, MAX_RANK)
         if start >= end:
-            return self._cached_world.search(query)
-        results = self._cached_world.search(replace(query, page=1, size=end))
+            return self._cached_world.search_anyhow(query)
+        results = self._cached_world.search_anyhow(replace(query, page=1, size=end))
         query_random = self._request_random.derive(query.text)
         hits, faults = perturb_results(
             results.hits,
@@ -155,7 +155,7 @@ class RequestWorld(World):
     def _alternative_hits(self, query: Query, hits: tuple[Hit, ...], query_random: KeyedRandom) -> Iterator[Hit]:
         """Yield the results of a slightly different query, which replace right ones."""
         text = vary_query(query.text, [hit.title for hit in hits], query_random)
-        yield from self._cached_world.search(replace(query, text=text, page=1, size=50)).hits
+        yield from self._cached_world.search_anyhow(replace(query, text=text, page=1, size=50)).hits
 
     def find_exchange(self, keys: ExchangeKeys, kind: BudgetKind, wait: bool = True) -> RecordedExchange | None:
         """Return the recorded exchange that answers a request, in the order of the recording; the last one then stays.

@@ -19,6 +19,9 @@ from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.open import open_world
+from webemu.index.partitions import methods
+from webemu.index.partitions.client import PartitionClient
+from webemu.index.partitions.methods import Method
 from webemu.index.partitions.partition import Partition, partition_of
 from webemu.index.partitions.split import (
     PartitionSet,
@@ -115,6 +118,22 @@ def all_urls(folder: Path) -> list[str]:
     with Catalog(folder, read_only=True) as catalog:
         rows = catalog.db.execute("SELECT DISTINCT url FROM captures WHERE url_protocol LIKE 'http%' ORDER BY 1")
         return [url for (url,) in rows.fetchall()]
+
+
+def test_many_results_take_one_request_of_each_partition(parted: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = [hit.url for number in range(1, 7) for hit in parted.search(Query("harbour council", number)).hits]
+    depths: list[object] = []
+    search_all = PartitionClient.search_all
+
+    def note_depth(client: PartitionClient, method: Method[object], *arguments: object) -> list[object]:
+        if method is methods.RANK:
+            depths.append(arguments[-1])
+        return search_all(client, method, *arguments)
+
+    monkeypatch.setattr(PartitionClient, "search_all", note_depth)
+    assert [hit.url for hit in parted.search(Query("harbour council", size=60)).hits] == expected
+    assert len(expected) == 60
+    assert depths == [300]
 
 
 def test_a_url_is_in_the_part_that_sql_says() -> None:
