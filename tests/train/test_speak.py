@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("trl")
 
-from transformers import AutoTokenizer
 from trl.chat_template_utils import (
     is_chat_template_prefix_preserving,
     is_chat_template_stop_token_trained,
@@ -24,7 +23,9 @@ from tests.trainers import tiny
 from webemu.rl.arguments import TOOLS, parse_arguments
 from webemu.rl.tasks import Task
 from webemu.rl.train import tiny_models
+from webemu.rl.train.chat_model import load_tokenizer
 from webemu.rl.train.chat_templates import prepare_tokenizer
+from webemu.rl.train.recipe import RecipeError
 from webemu.rl.train.sampling import ChatCodec
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -150,14 +151,18 @@ def test_thoughts_are_kept() -> None:
 
 
 def test_a_saved_tokenizer_speaks_as_before(words: Any, tmp_path: Path) -> None:
-    from transformers import AutoTokenizer
-
     words.save_pretrained(tmp_path)
-    again = prepare_tokenizer(AutoTokenizer.from_pretrained(tmp_path))
+    again = load_tokenizer(str(tmp_path))
     assert (again.response_template, again.chat_template) == (words.response_template, words.chat_template)
     ids = turn(words, CALLS[:2])
     assert turn(again, CALLS[:2]) == ids
     assert parse_turn(again, ids) == parse_turn(words, ids)
+
+
+def test_a_folder_of_weights_alone_holds_no_tokenizer(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(RecipeError, match=r"holds no tokenizer: name a folder that has a tokenizer_config\.json"):
+        load_tokenizer(str(tmp_path))
 
 
 def test_the_same_texts_give_the_same_tokenizer() -> None:
@@ -235,5 +240,5 @@ def test_the_brief_template_lists_signatures_and_calls_as_qwen_does() -> None:
 def test_a_tokenizer_that_was_saved_with_the_brief_template_keeps_it(tmp_path: Path) -> None:
     brief = prepare_tokenizer(tiny.tokenizer(), "qwen2.5-brief")
     brief.save_pretrained(tmp_path)
-    loaded = prepare_tokenizer(AutoTokenizer.from_pretrained(tmp_path))
+    loaded = load_tokenizer(str(tmp_path))
     assert (loaded.chat_template, loaded.response_template) == (brief.chat_template, brief.response_template)
