@@ -1,4 +1,4 @@
-"""The lint of names and docstrings finds planted faults, and nothing in our own code."""
+"""The lint of names and docstrings finds planted faults; `make lint` runs it on our own code."""
 
 from __future__ import annotations
 
@@ -9,29 +9,11 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).parents[1]
-ROOMS = (
-    "emulator",
-    "index",
-    "ingest",
-    "worlds",
-    "api",
-    "agent_client",
-    "recorder",
-    "rl",
-    "benchmarks",
-    "scripts",
-    "tests",
-)
 
 
 def lint(*places: str, cwd: Path = HOUSE) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(HOUSE / "scripts" / "plain_english.py"), *places]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
-
-
-def test_our_code_is_plain() -> None:
-    done = lint(*ROOMS)
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(

