@@ -206,7 +206,7 @@ def places() -> list[Place]:
             )
         )
     assert len(ENDPOINTS) == len(TOOLSETS_BY_PATH)
-    for pattern, _ in build_services(frozenset()).paths[len(DIALECTS) :]:
+    for pattern, _ in build_services(frozenset()).paths:
         names = _of_module(archives) if re.search("cdx|web|crawl|coll|CC", pattern.pattern) else _of_module(pages)
         place_list.append(Place(("GET", "POST"), paths_of(pattern.pattern), names, plain=PLAIN))
     archive_hosts = ("web.archive.org", "index.commoncrawl.org", "data.commoncrawl.org")

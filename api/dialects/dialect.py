@@ -71,9 +71,9 @@ class Dialect:
     """Setting or argument that points a client at this server, as Markdown for the table in `docs/dialects.md`."""
     clients: tuple[str, ...] = ()
     """Client libraries that the tests run against it, for the same table."""
-    is_meant_at_root: Callable[[Request], bool] = lambda request: False
-    """True for a request to this server's root, without the prefix, that is meant for this service: some clients drop
-    prefixes.
+    is_meant_at_root: Callable[[Request], bool] | None = None
+    """Returns True for a request to this server's root, without the prefix, that is meant for this service: some
+    clients drop prefixes.
     """
 
 

@@ -35,8 +35,10 @@ class Services:
 
     hosts: Mapping[str, Handler]
     """Services by their host on the web. If a service returns None, the captures of its host answer."""
+    prefixed: Mapping[str, Handler]
+    """Services below this server's own address, by the first segment of the path."""
     paths: Sequence[tuple[re.Pattern[str], Handler]]
-    """Services below this server's own address, by path."""
+    """Other services below this server's own address, by path."""
     unprefixed: Sequence[tuple[Callable[[Request], bool], Handler]]
     """Services that recognise requests at this server's root, without a prefix."""
 
@@ -49,9 +51,13 @@ class Services:
 
     def find_own_handler(self, request: Request) -> Handler | None:
         """Return the service that answers a request to this server; None if it is for the native API."""
-        by_request = (handler for is_meant, handler in self.unprefixed if is_meant(request))
-        by_path = (handler for pattern, handler in self.paths if pattern.fullmatch(request.path))
-        return next(by_request, None) or next(by_path, None)
+        before, _, inner = request.path.partition("/")
+        if not before and (prefixed := self.prefixed.get(inner.partition("/")[0])):
+            return prefixed
+        for is_meant, handler in self.unprefixed:
+            if is_meant(request):
+                return handler
+        return next((handler for pattern, handler in self.paths if pattern.fullmatch(request.path)), None)
 
     def runs_inline(self, handler: Handler, request: Request) -> bool:
         """True if a request to a service may be answered on the event loop."""
@@ -63,18 +69,15 @@ def build_services(keys: frozenset[str]) -> Services:
     """Return all services. With `keys`, those services that take API keys accept only these."""
     dialect_handlers = [(dialect, partial(speak, dialect, keys)) for dialect in DIALECTS]
     hosts: dict[str, Handler] = {host: _host_handler(*each) for each in dialect_handlers for host in each[0].hosts}
-    prefixed = [
-        (re.compile(rf"/{dialect.name}(?:/.*)?", re.DOTALL), _prefixed_handler(dialect, handler))
-        for dialect, handler in dialect_handlers
-    ]
+    prefixed = {dialect.name: _prefixed_handler(dialect, handler) for dialect, handler in dialect_handlers}
     # MCP first: the arguments of a tool call may look like the request of any other service.
     roots = [*ENDPOINTS]
-    roots += [(dialect.is_meant_at_root, handler) for dialect, handler in dialect_handlers]
+    roots += [(dialect.is_meant_at_root, handler) for dialect, handler in dialect_handlers if dialect.is_meant_at_root]
     dialects: dict[Handler, Dialect] = {handler: dialect for dialect, handler in dialect_handlers}
-    dialects |= {handler: dialect for (_, handler), (dialect, _) in zip(prefixed, dialect_handlers, strict=True)}
+    dialects |= {prefixed[dialect.name]: dialect for dialect, _ in dialect_handlers}
     dialects |= {hosts[host]: dialect for dialect, _ in dialect_handlers for host in dialect.hosts}
     dialects |= {handler: MCP_DIALECT for _, handler in ENDPOINTS}
-    return Services({**hosts, **routes.HOSTS}, (*prefixed, *PAGES, *routes.PATHS), roots, dialects)
+    return Services({**hosts, **routes.HOSTS}, prefixed, (*PAGES, *routes.PATHS), roots, dialects)
 
 
 def _host_handler(dialect: Dialect, handler: Handler) -> Handler:
