@@ -35,6 +35,7 @@ _TOKEN = re.compile(
 )
 _CURRENCY = re.compile(r"[$€£]")
 _SCALES = vocab.SCALE_WORDS | {"bn": 10**9, "mn": 10**6}
+_GRAMMAR_WORDS = vocab.FUNCTION_WORDS | vocab.DENIALS
 Kind = Literal["word", "number", "date", "stop"]
 
 
@@ -62,7 +63,7 @@ class Token:
         """True if the page must have it: figures and words that are neither function words nor neutral."""
         return self.is_figure or (
             self.kind == "word"
-            and self.text not in vocab.FUNCTION_WORDS | vocab.DENIALS
+            and self.text not in _GRAMMAR_WORDS
             and (self.is_name or self.text not in vocab.NEUTRAL_WORDS)
         )
 

