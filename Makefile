@@ -167,5 +167,5 @@ $(VERL)/trainers.stamp: pyproject.toml tests/trainers/requirements-verl.txt
 
 $(RAY)/ray.stamp: pyproject.toml constraints.txt
 	$(call venv,$(RAY))
-	$(RAY)/bin/python $(PIP) -c constraints.txt -e '.[server,ray,dev]'
+	$(RAY)/bin/python $(PIP) -c constraints.txt -e '.[server,ray]' pytest pytest-timeout filelock
 	touch $@

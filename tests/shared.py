@@ -13,6 +13,8 @@ from filelock import FileLock
 MARKER = ".built"
 TRIES_EVERY_CASE = os.environ.get("WEBEMU_TEST_CASES") == "all"
 """True if fuzz and property tests try all their cases. `make test-all` and `make test-slow` set it."""
+THIRD = 1 if TRIES_EVERY_CASE else 3
+"""Step through a long list of requests of which a third is tried in every run."""
 
 
 def build_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:

@@ -126,6 +126,7 @@ def test_a_client_that_worked_before_is_named(
     assert list_broken({"toy": [verdict._replace(**change)]}) == ["toy search_toy"]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(PROBLEM), reason=f"no network of its own: {PROBLEM}")
 def test_commands_of_a_shell_work_as_shipped() -> None:
     shell = PROGRAMS["shell"]

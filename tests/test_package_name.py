@@ -41,6 +41,7 @@ def test_a_foreign_project_keeps_its_folders_and_finds_ours(project: Path) -> No
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_foreign_project_is_checked_against_our_types(project: Path) -> None:
     pytest.importorskip("mypy", reason="a type checker is no part of this environment")
     (project / "good.py").write_text(

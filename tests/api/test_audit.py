@@ -14,6 +14,7 @@ from tests.api.leaking import CLEAN, OPEN, Probe
 from tests.api.test_as_of import CUTOFF, LATE, app_of
 from tests.api.test_listener_rules import ask_all
 from tests.crawls import CaptureSpec, html
+from tests.seeds import every_nth
 from webemu.api.audit import as_of
 from webemu.api.audit.as_of import RULES, AuditReport, audit_as_of
 from webemu.api.audit.requests import Draw, draw_requests, list_templates
@@ -166,7 +167,7 @@ LEAKS: dict[str, tuple[Plant, tuple[str, ...]]] = {
 """Leaks by name: how each is planted, and doors that show it."""
 
 
-@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("name", every_nth(LEAKS, 3))
 def test_a_leak_that_is_planted_is_found(
     name: str, collection: Path, past: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

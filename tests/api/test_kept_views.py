@@ -6,6 +6,7 @@ import pytest
 
 from tests.api.test_sessions import Server, serving
 from tests.crawls import CaptureSpec, html, ingest, write
+from tests.seeds import every_nth
 from webemu.index.kept_texts import FOLDER
 from webemu.index.removal.rules import Rules, parse_rule
 from webemu.ingest.purge import purge
@@ -40,7 +41,7 @@ def read_pages(server: Server, numbers: range) -> list[tuple[int, bytes]]:
     return [(status, body.replace(opened["session"].encode(), b"")) for status, _, body in answers]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", every_nth("21", 2))
 def test_a_page_that_was_read_is_read_again_without_its_document(tmp_path: Path, archive: Path, workers: str) -> None:
     collection = tmp_path / "web"
     ingest(collection, archive)

@@ -17,6 +17,7 @@ import pytest
 from tests.api.carriers import basic, carriers, near_misses
 from tests.api.leaking import OPEN, POLICY, TOKEN, Probe, archives, leaking, native_probes, of_route, paths, shows, wiki
 from tests.api.test_sessions import Server, serving
+from tests.shared import THIRD
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.emulator.config import Config
@@ -96,7 +97,12 @@ def open_session(app: App, **policy: Any) -> str:
     return str(reply.json()["session"])
 
 
-def all_probes() -> Iterator[Probe]:
+def all_probes() -> list[Probe]:
+    """Return requests to every door: every third of those there are, or all before a release."""
+    return list(_every_probe())[::THIRD]
+
+
+def _every_probe() -> Iterator[Probe]:
     yield from (*native_probes(), *archives(), *wiki(), *DOORS)
     for dialect in DIALECTS:
         for route in dialect.routes:
@@ -105,7 +111,7 @@ def all_probes() -> Iterator[Probe]:
 
 
 def test_nothing_leaks_from_a_server_that_is_bound_to_a_policy(bound: App) -> None:
-    probes = list(all_probes())
+    probes = all_probes()
     replies = ask_all(bound, [(probe, {}) for probe in probes])
     assert [probe for probe, reply in zip(probes, replies, strict=True) if shows(probe, reply)] == []
     assert sum(reply.status_code == 200 for reply in replies) > len(replies) / 4

@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.seeds import every_nth
 from webemu.agent_client import Client
 from webemu.api.proxy.unix import open_unix_listener
 from webemu.emulator.config import Config, load_config
@@ -62,7 +63,7 @@ def over(path: Path) -> httpx.Client:
     return httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://localhost", timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", every_nth("21", 2))
 def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_server(
     collection: Path, path: Path, workers: str
 ) -> None:

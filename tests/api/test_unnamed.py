@@ -9,6 +9,7 @@ import pytest
 
 from tests.crawls import CaptureSpec, html, ingest, write
 from tests.errors import OWN_WORDS
+from tests.shared import THIRD
 from webemu.api.app import App, create_app
 from webemu.api.audit.asking import ask, open_session
 from webemu.api.audit.requests import Draw, list_templates
@@ -58,7 +59,7 @@ def list_named(app: App) -> tuple[int, list[str]]:
             for policy_name, policy in POLICIES.items():
                 session = await open_session(app, policy) if policy else ""
                 for draw_name, draw in DRAWS.items():
-                    for template in list_templates():
+                    for template in list_templates()[::THIRD]:
                         request = template.fill(draw, Random(1))
                         if request is None or template.door in NATIVE:
                             continue
@@ -77,5 +78,5 @@ def list_named(app: App) -> tuple[int, list[str]]:
 
 def test_no_answer_of_a_service_or_of_the_web_names_the_emulator(app: App) -> None:
     count, named = list_named(app)
-    assert count > 10_000
+    assert count > 10_000 / THIRD
     assert named == []

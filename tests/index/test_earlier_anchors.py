@@ -88,7 +88,7 @@ def restrict(db: duckdb.DuckDBPyConnection, sources: list[int]) -> duckdb.DuckDB
     return part
 
 
-@pytest.mark.parametrize("seed", few_of(20, 5))
+@pytest.mark.parametrize("seed", few_of(20, 2))
 def test_texts_built_upon_earlier_ones_are_those_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -163,7 +163,7 @@ def test_a_further_source_gives_the_snapshot_of_all_sources(tmp_path: Path, monk
     assert any(row["text"] == "the third of them" for row in rows[0])
 
 
-@pytest.mark.parametrize("seed", few_of(6, 2))
+@pytest.mark.parametrize("seed", few_of(6, 1))
 def test_texts_of_a_class_are_those_of_a_catalog_without_smaller_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

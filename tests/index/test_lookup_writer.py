@@ -112,7 +112,7 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("seed", few_of(8, 3))
+@pytest.mark.parametrize("seed", few_of(8, 1))
 def test_files_one_by_one_give_the_lookup_of_all_at_once(tmp_path: Path, patched: list[Path], seed: int) -> None:
     random = Random(seed)
     files = [write(tmp_path / f"{n}.warc.gz", captures) for n, captures in enumerate(make_files(random, 5))]

@@ -169,6 +169,7 @@ def test_the_docs_show_these_drops(corpus: tuple[Path, Report]) -> None:
     assert f" | {corpus[1].captures} | {corpus[1].pages} |\n" in page
 
 
+@pytest.mark.slow
 def test_every_view_of_every_page_has_its_text(web: World) -> None:
     low = []
     for page in iter_html_pages(web):
