@@ -55,7 +55,7 @@ define venv
 	fi
 endef
 
-.PHONY: demo test test-fast test-slow test-all test-clients test-trainers test-ray train-demo train-controls \
+.PHONY: demo test test-fast test-slow test-all test-clients test-trainers test-verl test-ray train-demo train-controls \
   check lint types bench format constraints clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
@@ -75,8 +75,10 @@ test-all: $(DEV)
 test-clients: $(CLIENTS)/clients.stamp
 	$(CLIENTS)/bin/python -m pytest tests/clients tests/test_examples.py $(ARGS)
 
-test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
+test-trainers: $(TRAINERS)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
+
+test-verl: $(VERL)/trainers.stamp
 	$(VERL)/bin/python -m pytest tests/trainers $(ARGS)
 
 test-ray: $(RAY)/ray.stamp

@@ -387,7 +387,12 @@ def test_whose_a_request_at_the_root_is(name: str, path: str, headers: dict[str,
     sent_request = request(path, orjson.dumps(body), **headers)
     named_dialects = {*KEYS, "serper"}
     recognized = next(
-        (one.name for one in DIALECTS if one.name in named_dialects and one.is_meant_at_root(sent_request)), ""
+        (
+            one.name
+            for one in DIALECTS
+            if one.name in named_dialects and one.is_meant_at_root and one.is_meant_at_root(sent_request)
+        ),
+        "",
     )
     assert recognized == name
 

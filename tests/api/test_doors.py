@@ -450,6 +450,7 @@ def test_playwright_needs_the_flag_that_is_printed(door: Door) -> None:
         browser.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("javac"), reason="no Java with a compiler is installed")
 def test_java_needs_the_options_that_are_printed(door: Door, tmp_path: Path) -> None:
     output = webemu("env", "--root", str(door.root), "--server", f"http://127.0.0.1:{door.port}")

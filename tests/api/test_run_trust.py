@@ -92,6 +92,7 @@ def test_browsers_read_a_page_without_a_flag(root: Path, tmp_path: Path, library
 
 
 @needs_network
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("javac"), reason="no Java with a compiler is installed")
 def test_java_reads_a_page_without_an_option(root: Path, tmp_path: Path) -> None:
     source = tmp_path / "Get.java"

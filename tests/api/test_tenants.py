@@ -144,6 +144,7 @@ def test_a_day_has_so_many_megabytes(tmp_path: Path) -> None:
     assert (answers[-1].status_code, answers[-1].json()["error"]["reason"]) == (429, "out-of-budget")
 
 
+@pytest.mark.slow
 def test_a_tenant_that_cannot_start_ends_all(tmp_path: Path) -> None:
     (red,) = take_ports(1)
     (tmp_path / "webemu.toml").write_text(f'[tenants.red]\nport = {red}\napi_keys = "k"\n')

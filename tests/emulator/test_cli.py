@@ -142,6 +142,7 @@ def test_a_missing_extra_is_the_one_that_is_named(words: list[str], extra: str, 
     assert err.splitlines()[-1].endswith(f"pip install '.[{extra}]' -c constraints.txt"), err
 
 
+@pytest.mark.slow
 def test_windows_has_the_client_and_every_help(tmp_path: Path) -> None:
     posix = ["fcntl", "grp", "pwd", "termios"]
     code = REFUSING.format(

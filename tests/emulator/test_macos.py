@@ -94,6 +94,7 @@ def test_ingest_gives_the_snapshot_of_linux(tmp_root: Path, tmp_path: Path) -> N
     assert snapshots[0] == snapshots[1]
 
 
+@pytest.mark.slow
 def test_two_workers_answer_through_every_door_and_take_a_new_dump(tmp_root: Path) -> None:
     with serving(tmp_root) as (address, process):
         client = httpx.Client(base_url=address, timeout=PATIENCE, trust_env=False)

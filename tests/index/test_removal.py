@@ -94,6 +94,7 @@ def test_removed_captures_stay_out_of_whatever_is_ingested_later(tmp_path: Path)
     assert {second, third} & {first} == set()
 
 
+@pytest.mark.slow
 def test_the_order_of_removals_does_not_change_the_snapshot(tmp_path: Path) -> None:
     path = write(tmp_path / "one.warc.gz", PAGES)
     for name, rules in (("forward", ALL_RULES), ("backward", ALL_RULES[::-1])):

@@ -110,6 +110,7 @@ def test_stored_measurements_have_every_figure_and_predict_the_held_out_ones() -
             assert sum(prediction[name] for name in names) == pytest.approx(measured, rel=0.15), (row["name"], names)
 
 
+@pytest.mark.slow
 def test_samples_tell_the_content_of_large_sources(
     crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

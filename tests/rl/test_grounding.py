@@ -10,6 +10,7 @@ import pytest
 
 from tests.processor_time import limited
 from tests.rl.worlds import World
+from tests.seeds import every_nth
 from webemu.agent_client import Client
 from webemu.rl import probe
 from webemu.rl.environment import Episode
@@ -276,7 +277,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", every_nth(HOSTILE, 3))
 def test_a_hostile_page_costs_a_bounded_time(name: str) -> None:
     claim = claim_of("Who founded Lumura Group in 1990?", ("Tito Salardo", "1990"))
     text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))

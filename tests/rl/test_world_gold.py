@@ -25,6 +25,7 @@ def many(root: Path) -> Tasks:
     return make(root, 2, 300)
 
 
+@pytest.mark.slow
 def test_bridges_lead_from_page_to_page(many: Tasks, raw: Raw) -> None:
     assert {task.hops for task in many["bridge"]} == {1, 2, 3, 4, 5}
     homes = {row["urls"][0]: key for key, row in raw.entities.items()}
@@ -88,6 +89,7 @@ def test_comparisons_ask_for_the_value_of_the_right_one(many: Tasks, raw: Raw) -
     assert sum(task.answer_type == "choice" for task in many["comparison"]) < 0.1 * len(many["comparison"])
 
 
+@pytest.mark.slow
 def test_choices_are_right_and_either_is_right_as_often(root: Path, raw: Raw) -> None:
     first, checked = Counter[bool](), set()
     for task in make(root, 2, 4000, "comparison")["comparison"]:

@@ -35,6 +35,7 @@ def conversation(question: str, answer: str) -> str:
     return json.dumps({"messages": messages, "tools": [], "task": question})
 
 
+@pytest.mark.slow
 def test_the_oracle_plays_rows_on_any_web(toy: ServedWeb, tmp_path: Path) -> None:
     tasks = of(toy, "fact", 6)
     with EventLoopThread(toy.server) as loop_thread:

@@ -52,7 +52,7 @@ def test_python_runs(world: World, tmp_path: Path, name: str) -> None:
     ran(tmp_path, code(world, tmp_path, "python", name))
 
 
-@pytest.mark.parametrize("name", ["trl", "example"])
+@pytest.mark.parametrize("name", ["trl", pytest.param("example", marks=pytest.mark.slow)])
 def test_trl_trains(world: World, tmp_path: Path, name: str) -> None:
     pytest.importorskip("trl")
     from transformers import Qwen3ForCausalLM

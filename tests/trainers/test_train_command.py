@@ -145,6 +145,7 @@ def copy_begun_run(undisturbed_run: Path, out: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_manifests_chain_what_was_trained_from_what(undisturbed_run: Path) -> None:
     first, second = manifest(undisturbed_run, "1-skills"), manifest(undisturbed_run, "2-grpo")
     assert first["from"] == "scratch"
@@ -160,6 +161,7 @@ def test_manifests_chain_what_was_trained_from_what(undisturbed_run: Path) -> No
         assert 0 <= stage_manifest["held_out"]["grounded"]["low"] <= stage_manifest["held_out"]["grounded"]["high"] <= 1
 
 
+@pytest.mark.slow
 def test_every_step_is_told_once(undisturbed_run: Path) -> None:
     assert [row["step"] for row in read_steps(undisturbed_run / "1-skills")] == list(range(2, 41, 2))
     assert [row["step"] for row in read_steps(undisturbed_run / "2-grpo")] == list(range(1, 8))
@@ -182,6 +184,7 @@ def test_a_finished_run_is_left_as_it_is(recipe: Path, undisturbed_run: Path) ->
     assert "held out: grounded" in done.stdout
 
 
+@pytest.mark.slow
 def test_another_recipe_or_seed_or_stage_is_refused(undisturbed_run: Path) -> None:
     parsed, other = parse_recipe(NOISY), NOISY.replace("steps = 7", "steps = 8")
     before = state(undisturbed_run)
@@ -195,6 +198,7 @@ def test_another_recipe_or_seed_or_stage_is_refused(undisturbed_run: Path) -> No
     assert state(undisturbed_run) == before
 
 
+@pytest.mark.slow
 def test_a_stage_is_where_a_run_stops(undisturbed_run: Path, tmp_path: Path) -> None:
     out = copy_begun_run(undisturbed_run, tmp_path / "run")
     stages: list[str] = []
