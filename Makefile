@@ -78,6 +78,7 @@ test-clients: $(CLIENTS)/clients.stamp
 test-trainers: $(TRAINERS)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
 
+# verl and OpenEnv, which do not go together with the other trainers.
 test-verl: $(VERL)/trainers.stamp
 	$(VERL)/bin/python -m pytest tests/trainers $(ARGS)
 
